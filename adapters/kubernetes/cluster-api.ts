@@ -6,11 +6,14 @@ import type { Dispatcher } from 'undici'
 import { Pool, request } from 'undici'
 import type { ClusterAnswer, ClusterApi, ClusterRequest, ReachFailure } from '../../core/clusters/ports.ts'
 import { AddressRefused, ClusterUnreachable, CredentialRefused } from '../../core/clusters/ports.ts'
-import type { ClusterCredential, ClusterSurvey, NodeFacts } from '../../core/clusters/types.ts'
+import type { ClusterSurvey, NodeFacts } from '../../core/clusters/types.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
+import { definedFields } from '../../core/kernel/json.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
 import type { ConnectionPools } from './connections.ts'
-import { authorization, tlsOptions, toReachFailure } from './connections.ts'
+import { authorization, recordChanged, tlsOptions, toReachFailure } from './connections.ts'
+import type { Endpoint } from './gateway.ts'
+import { isDoubtful, judgeAnswer, leavesPrefix, namingHub, prefixOf } from './gateway.ts'
 
 /** Default limit for the bytes of an answer that this service reads itself. */
 const usualLimitBytes = 8 * 1024 * 1024
@@ -28,7 +31,8 @@ const readText = async (body: AsyncIterable<Buffer>, limitBytes: number): Promis
   return Buffer.concat(chunks).toString('utf8')
 }
 
-const jsonOf = (text: string): unknown => {
+/** Returns the JSON value of a text; undefined if it is none. */
+export const jsonOf = (text: string): unknown => {
   try {
     return JSON.parse(text) as unknown
   } catch {
@@ -39,12 +43,6 @@ const jsonOf = (text: string): unknown => {
 /** Servers read the first of several Accept headers, so the caller's own replaces the default. */
 const acceptOf = ({ headers = [] }: ClusterRequest): readonly (readonly [string, string])[] =>
   headers.some(([name]) => name.toLowerCase() === 'accept') ? [] : [['accept', 'application/json']]
-
-/** Reports whether a path has parent segments in any encoding. Below a server's prefix such a path would leave the cluster. */
-const leadsUpwards = (target: string): boolean => {
-  const [path = ''] = target.split(/[?#]/, 1)
-  return /(?:^|[/\\])(?:\.|%2e){1,2}(?:[/\\]|$)/i.test(path) || /[\t\n\r]/.test(path)
-}
 
 const longestWaitSeconds = 5
 
@@ -61,17 +59,18 @@ const askedToRetryAfter = ({ statusCode, headers }: Dispatcher.ResponseData): nu
  */
 export const askCluster = async (
   dispatcher: Dispatcher,
-  credential: ClusterCredential,
+  endpoint: Endpoint,
   asked: ClusterRequest,
   timeoutMilliseconds: number,
   signal: AbortSignal,
 ): Outcome<ReachFailure, ClusterAnswer> => {
-  if (leadsUpwards(asked.target)) return left(ClusterUnreachable('That is no path of a cluster.'))
-  const server = new URL(credential.server)
+  if (leavesPrefix(asked.target)) return left(ClusterUnreachable('That is no path of a cluster.'))
+  const { credential, via } = endpoint
+  const { origin } = new URL(credential.server)
   const deadline = AbortSignal.timeout(timeoutMilliseconds)
   const until = AbortSignal.any([signal, deadline])
   const send = () =>
-    request(`${server.origin}${server.pathname.replace(/\/+$/, '')}${asked.target}`, {
+    request(`${origin}${prefixOf(endpoint)}${asked.target}`, {
       dispatcher,
       method: asked.method,
       headers: [...acceptOf(asked), ...(asked.headers ?? []), ...authorization(credential)].flat(),
@@ -89,12 +88,14 @@ export const askCluster = async (
       answer = await send()
     }
     const text = await readText(answer.body as AsyncIterable<Buffer>, asked.limitBytes ?? usualLimitBytes)
-    if (answer.statusCode === 401) return left(CredentialRefused('The cluster refused the stored credential.'))
-    return right({ status: answer.statusCode, text, json: jsonOf(text) })
+    const got = { status: answer.statusCode, text, json: jsonOf(text) }
+    if (via === undefined) return got.status === 401 ? left(CredentialRefused('The cluster refused the stored credential.')) : right(got)
+    const failure = isDoubtful(got.status) ? await judgeAnswer(got, via, (other) => askCluster(dispatcher, { credential }, other, timeoutMilliseconds, until)) : undefined
+    return failure === undefined ? right(got) : left(failure)
   } catch (error) {
     if (deadline.aborted) return left(ClusterUnreachable('The cluster did not answer in time.'))
     if (error instanceof AnswerTooLarge) return left(ClusterUnreachable('The cluster answered with more than can be read.'))
-    return left(toReachFailure(error))
+    return left(namingHub(toReachFailure(error), via))
   }
 }
 
@@ -174,7 +175,7 @@ const requestTimeoutMilliseconds = 10_000
 const surveyTimeoutMilliseconds = 8_000
 
 export const makeUndiciClusterApi = (pools: ConnectionPools, egress: EgressPolicy): ClusterApi => ({
-  async survey(credential, signal) {
+  async survey(credential, signal, through) {
     const url = new URL(credential.server)
     const refused = egress.refusal(url)
     if (refused !== undefined) return left(AddressRefused(refused))
@@ -185,9 +186,11 @@ export const makeUndiciClusterApi = (pools: ConnectionPools, egress: EgressPolic
       pipelining: 1,
       allowH2: false,
     })
+    const endpoint = { credential, ...definedFields({ via: through?.via }) }
+    const headers = through?.headers ?? []
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(surveyTimeoutMilliseconds)])
     try {
-      return await survey((target) => askCluster(pool, credential, { method: 'GET', target }, surveyTimeoutMilliseconds, deadline))
+      return await survey((target) => askCluster(pool, endpoint, { method: 'GET', target, headers }, surveyTimeoutMilliseconds, deadline))
     } finally {
       await pool.destroy()
     }
@@ -196,9 +199,11 @@ export const makeUndiciClusterApi = (pools: ConnectionPools, egress: EgressPolic
   async request(asker, asked, signal) {
     // The pools may belong to a newer version of the record than the caller has. The caller's credential must not be sent
     // to its address.
-    const { short, connection } = pools.of(asker)
+    const opened = pools.of(asker)
+    if (opened === undefined) return left(recordChanged)
+    const { short, connection } = opened
     const refused = egress.refusal(new URL(connection.credential.server))
     if (refused !== undefined) return left(AddressRefused(refused))
-    return askCluster(short, connection.credential, asked, requestTimeoutMilliseconds, signal)
+    return askCluster(short, connection, asked, requestTimeoutMilliseconds, signal)
   },
 })

@@ -2,19 +2,34 @@ import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Dispatcher } from 'undici'
-import type { ClusterTransport, ReachFailure, UpstreamRequest } from '../../core/clusters/ports.ts'
+import type { ClusterAnswer, ClusterTransport, ReachFailure, UpstreamRequest } from '../../core/clusters/ports.ts'
 import { ClusterUnreachable, CredentialRefused } from '../../core/clusters/ports.ts'
 import type { ClusterConnection } from '../../core/clusters/types.ts'
 import type { Exchange } from '../../core/kernel/exchange.ts'
+import { definedFields } from '../../core/kernel/json.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
 import type { ConnectionPools } from './connections.ts'
-import { authorization, toReachFailure } from './connections.ts'
+import { askCluster, jsonOf } from './cluster-api.ts'
+import { authorization, recordChanged, toReachFailure } from './connections.ts'
+import type { AskHub, Endpoint } from './gateway.ts'
+import { isDoubtful, judgeAnswer, leavesPrefix, namingHub, prefixOf } from './gateway.ts'
 import { tunnel } from './tunnel.ts'
 
 /** In bytes. A larger body is sent without an entity tag. */
 const entityTagLimit = 1024 * 1024
 
 const newline = 0x0a
+
+/** In bytes. A longer body is no answer of a hub or its gateway about the way to a cluster. */
+const judgedLimit = 64 * 1024
+
+/** For requests through a hub: tells the hub's answers and failures from those of the cluster. */
+export interface HubJudge {
+  /** Returns the failure that an answer means; undefined if the client receives the answer. */
+  judge(answer: ClusterAnswer): Promise<ReachFailure | undefined>
+  /** Returns the failure of a connection to the hub. */
+  failureOf(error: unknown): ReachFailure
+}
 
 /** Ends a dispatch whose client has disconnected. */
 class ClientLeft extends Error {}
@@ -33,12 +48,15 @@ export class RelayHandler implements Dispatcher.DispatchHandler {
   /** Whether the bytes written so far end with a complete event. */
   #isBetweenEvents = true
   #isStopping = false
+  #isJudged = false
   readonly #exchange: Exchange
   readonly #upstream: UpstreamRequest
   readonly #signal: AbortSignal
   readonly #settle: (failure: ReachFailure | undefined) => void
+  readonly #hub: HubJudge | undefined
 
-  constructor(exchange: Exchange, upstream: UpstreamRequest, signal: AbortSignal, settle: (failure: ReachFailure | undefined) => void) {
+  constructor(exchange: Exchange, upstream: UpstreamRequest, signal: AbortSignal, settle: (failure: ReachFailure | undefined) => void, hub?: HubJudge) {
+    this.#hub = hub
     this.#exchange = exchange
     this.#upstream = upstream
     this.#signal = signal
@@ -65,17 +83,19 @@ export class RelayHandler implements Dispatcher.DispatchHandler {
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void {
     if (status < 200 || this.#isSettled) return
-    if (status === 401) {
+    this.#isJudged = this.#hub !== undefined && isDoubtful(status)
+    if (status === 401 && !this.#isJudged) {
       this.#finish(CredentialRefused('The cluster refused the stored credential.'))
       controller.abort(new ClientLeft())
       return
     }
     this.#status = status === 201 && this.#upstream.createdAsOk ? 200 : status
     this.#headers = this.#upstream.answerHeaders(headers)
-    if (status === 200 && this.#upstream.entityTag !== undefined && headers.etag === undefined) this.#held = []
+    const isTagged = status === 200 && this.#upstream.entityTag !== undefined && headers.etag === undefined
+    if (isTagged || this.#isJudged) this.#held = []
     else this.#exchange.respond(this.#status, this.#headers)
     // A watch may be silent for minutes, so its client must see the status at once.
-    if (this.#upstream.isLongLived) {
+    if (this.#upstream.isLongLived && !this.#isJudged) {
       this.#exchange.write(new Uint8Array(0))
       this.#exchange.onStop(() => this.#stop(controller, headers))
     }
@@ -99,7 +119,9 @@ export class RelayHandler implements Dispatcher.DispatchHandler {
     if (this.#held !== undefined) {
       this.#held.push(chunk)
       this.#heldBytes += chunk.byteLength
-      if (this.#heldBytes > entityTagLimit) this.#release(this.#headers, controller)
+      if (this.#heldBytes <= (this.#isJudged ? judgedLimit : entityTagLimit)) return
+      this.#isJudged = false
+      this.#release(this.#headers, controller)
       return
     }
     const lineEnd = this.#isStopping ? chunk.indexOf(newline) : -1
@@ -132,8 +154,23 @@ export class RelayHandler implements Dispatcher.DispatchHandler {
     this.#exchange.respond(304, [...this.#headers.filter(([name]) => !name.startsWith('content-')), ['etag', tag]])
   }
 
+  async #releaseJudged(hub: HubJudge, held: readonly Buffer[], controller: Dispatcher.DispatchController): Promise<void> {
+    const text = Buffer.concat(held).toString('utf8')
+    const failure = await hub.judge({ status: this.#status, text, json: jsonOf(text) })
+    if (this.#isSettled) return
+    if (failure === undefined) {
+      this.#release(this.#headers, controller)
+      this.#exchange.end()
+    }
+    this.#finish(failure)
+  }
+
   onResponseEnd(controller: Dispatcher.DispatchController): void {
     if (this.#isSettled) return
+    if (this.#isJudged && this.#hub !== undefined && this.#held !== undefined) {
+      void this.#releaseJudged(this.#hub, this.#held, controller)
+      return
+    }
     if (this.#held !== undefined) this.#releaseTagged(this.#held, controller)
     this.#exchange.end()
     this.#finish(undefined)
@@ -145,17 +182,18 @@ export class RelayHandler implements Dispatcher.DispatchHandler {
       // Part of the answer was sent. A normal end would make it look complete.
       this.#exchange.abort()
       this.#finish(undefined)
-    } else this.#finish(toReachFailure(error))
+    } else this.#finish(this.#hub?.failureOf(error) ?? toReachFailure(error))
   }
 }
 
 const shortTimeoutMilliseconds = 120_000
 
-/** The server's own path prefix (for example a gateway's path to one of several clusters) precedes every path. */
-const withPrefix = (connection: ClusterConnection, upstream: UpstreamRequest): UpstreamRequest => {
-  const prefix = new URL(connection.credential.server).pathname.replace(/\/+$/, '')
+const withPrefix = (endpoint: Endpoint, upstream: UpstreamRequest): UpstreamRequest => {
+  const prefix = prefixOf(endpoint)
   return prefix === '' ? upstream : { ...upstream, target: `${prefix}${upstream.target}` }
 }
+
+const hubTimeoutMilliseconds = 10_000
 
 const dispatchOptions = (connection: ClusterConnection, upstream: UpstreamRequest, body: AsyncIterable<Uint8Array> | undefined): Dispatcher.DispatchOptions => {
   const timeout = upstream.isLongLived ? 0 : shortTimeoutMilliseconds
@@ -177,11 +215,18 @@ export const makeUndiciClusterTransport = (pools: ConnectionPools, egress: Egres
   relay(asker, upstream, exchange, signal) {
     // The pools may belong to a newer version of the record than the caller has. The caller's credential must not be sent
     // to its address.
-    const { short, long, connection } = pools.of(asker)
-    const refused = egress.refusal(new URL(connection.credential.server))
+    const opened = pools.of(asker)
+    if (opened === undefined) return Promise.resolve(left(recordChanged))
+    const { short, long, connection } = opened
+    const { credential, via } = connection
+    const refused = egress.refusal(new URL(credential.server)) ?? (leavesPrefix(upstream.target) ? 'That is no path of a cluster.' : undefined)
     if (refused !== undefined) return Promise.resolve(left(ClusterUnreachable(refused)))
     return new Promise((done, fail) => {
-      const handler = new RelayHandler(exchange, upstream, signal, (failure) => done(failure === undefined ? right(undefined) : left(failure)))
+      const settle = (failure: ReachFailure | undefined): void => done(failure === undefined ? right(undefined) : left(failure))
+      const askHub: AskHub = (request) => askCluster(short, { credential }, request, hubTimeoutMilliseconds, signal)
+      const hub: HubJudge | undefined =
+        via === undefined ? undefined : { judge: (answer) => judgeAnswer(answer, via, askHub), failureOf: (error) => namingHub(toReachFailure(error), via) }
+      const handler = new RelayHandler(exchange, upstream, signal, settle, hub)
       try {
         ;(upstream.isLongLived ? long : short).dispatch(dispatchOptions(connection, withPrefix(connection, upstream), exchange.body), handler)
       } catch (error) {
@@ -190,11 +235,15 @@ export const makeUndiciClusterTransport = (pools: ConnectionPools, egress: Egres
     })
   },
 
-  tunnel(connection, upstream, exchange, signal) {
-    const refused = egress.refusal(new URL(connection.credential.server))
+  tunnel(asker, upstream, exchange, signal) {
+    const opened = pools.of(asker)
+    if (opened === undefined) return Promise.resolve(left(recordChanged))
+    const { short, tunnels, connection } = opened
+    const { credential, via } = connection
+    const refused = egress.refusal(new URL(credential.server)) ?? (leavesPrefix(upstream.target) ? 'That is no path of a cluster.' : undefined)
     if (refused !== undefined) return Promise.resolve(left(ClusterUnreachable(refused)))
-    const { tunnels } = pools.of(connection)
-    return tunnel(connection.credential, egress, withPrefix(connection, upstream), exchange, signal, (socket) => {
+    const askHub: AskHub = (request) => askCluster(short, { credential }, request, hubTimeoutMilliseconds, signal)
+    return tunnel({ credential, ...definedFields({ via }) }, egress, askHub, withPrefix(connection, upstream), exchange, signal, (socket) => {
       tunnels.add(socket)
       socket.on('close', () => tunnels.delete(socket))
     })

@@ -39,7 +39,9 @@ export interface ClusterPools {
   readonly version: number
   /** The address and credential of the pools. Requests through them use no other credential. */
   readonly connection: ClusterConnection
-  /** For requests that end by themselves. */
+  /** The pools of the hub through which the cluster is reached. They end together with these. */
+  readonly hub: ClusterPools | undefined
+  /** For requests that end by themselves. The clusters of a hub share the hub's. */
   readonly short: Pool
   /** For watches and logs, each on its own connection, so that they never delay short requests. */
   readonly long: Pool
@@ -48,12 +50,19 @@ export interface ClusterPools {
 }
 
 export interface ConnectionPools {
-  /** Returns the pools of this version. The connections of other versions of the record are closed. */
-  of(connection: ClusterConnection): ClusterPools
+  /**
+   * Returns the pools of this version, or of a newer one if there is one; the connections of older versions of the record are
+   * closed. Returns undefined if the newer version is reached in another way, through a hub or directly: the request has the
+   * identity for the old way.
+   */
+  of(connection: ClusterConnection): ClusterPools | undefined
   forget(id: ClusterId): Promise<void>
   /** Closes all connections, at shutdown. */
   close(): Promise<void>
 }
+
+/** The record was changed between a request's authorization and its sending. */
+export const recordChanged = ClusterUnreachable('The record of the cluster was changed at the same time. Send the request again.')
 
 const shortConnections = 64
 const connectTimeoutMilliseconds = 10_000
@@ -61,14 +70,14 @@ const keepAliveMilliseconds = 30_000
 
 const cut = async (pools: ClusterPools): Promise<void> => {
   for (const tunnel of pools.tunnels) tunnel.destroy()
-  await Promise.all([pools.short.destroy(), pools.long.destroy()])
+  await Promise.all([pools.hub === undefined ? pools.short.destroy() : undefined, pools.long.destroy()])
 }
 
 /** @param maxClusters the number of clusters with open connections; the connections of the least recently used are closed. */
 export const makeConnectionPools = (egress: EgressPolicy, maxClusters = 1000): ConnectionPools => {
   const known = new Map<ClusterId, ClusterPools>()
 
-  const make = (connection: ClusterConnection): ClusterPools => {
+  const make = (connection: ClusterConnection, hub: ClusterPools | undefined): ClusterPools => {
     const origin = new URL(connection.credential.server).origin
     const options = {
       connect: { ...tlsOptions(connection.credential, egress), timeout: connectTimeoutMilliseconds },
@@ -79,45 +88,63 @@ export const makeConnectionPools = (egress: EgressPolicy, maxClusters = 1000): C
     return {
       version: connection.link.version,
       connection,
-      short: new Pool(origin, { ...options, connections: shortConnections }),
+      hub,
+      short: hub?.short ?? new Pool(origin, { ...options, connections: shortConnections }),
       long: new Pool(origin, options),
       tunnels: new Set(),
     }
   }
 
+  /** The pools of the clusters that are reached through this hub. */
+  const behind = (hub: ClusterPools): readonly (readonly [ClusterId, ClusterPools])[] => [...known].filter(([, pools]) => pools.hub === hub)
+
   const isIdle = (pools: ClusterPools): boolean =>
     pools.tunnels.size === 0 && pools.short.stats.running + pools.long.stats.running + pools.short.stats.pending + pools.long.stats.pending === 0
+
+  const cutAll = async (pools: ClusterPools): Promise<void> => {
+    const spokes = behind(pools)
+    for (const [id] of spokes) known.delete(id)
+    await Promise.all([pools, ...spokes.map(([, spoke]) => spoke)].map(cut))
+  }
 
   const evictIdle = (): void => {
     for (const [id, pools] of known) {
       if (known.size <= maxClusters) return
-      if (!isIdle(pools)) continue
+      if (![pools, ...behind(pools).map(([, spoke]) => spoke)].every(isIdle)) continue
       known.delete(id)
-      void cut(pools)
+      void cutAll(pools)
     }
+  }
+
+  const open = (connection: ClusterConnection, hub: ClusterPools | undefined): ClusterPools => {
+    const { id, version } = connection.link
+    const kept = known.get(id)
+    // The least recently used is first: a map keeps insertion order.
+    if (kept !== undefined) known.delete(id)
+    // A request that read the record just before a change must not close the pools made after the change.
+    if (kept !== undefined && (kept.version > version || (kept.version === version && kept.hub === hub))) {
+      known.set(id, kept)
+      return kept
+    }
+    if (kept !== undefined) void cutAll(kept)
+    const made = make(connection, hub)
+    known.set(id, made)
+    return made
   }
 
   return {
     of(connection) {
-      const { id, version } = connection.link
-      const kept = known.get(id)
-      // The least recently used is first: a map keeps insertion order.
-      if (kept !== undefined) known.delete(id)
-      // A request that read the record just before a change must not close the pools made after the change.
-      if (kept !== undefined && kept.version >= version) {
-        known.set(id, kept)
-        return kept
-      }
-      if (kept !== undefined) void cut(kept)
-      const made = make(connection)
-      known.set(id, made)
+      const { credential, via } = connection
+      const hub = via === undefined ? undefined : open({ link: via.hub, credential }, undefined)
+      // The hub's record may have a newer credential than the caller has.
+      const opened = open(hub === undefined ? connection : { ...connection, credential: hub.connection.credential }, hub)
       evictIdle()
-      return made
+      return (opened.hub === undefined) === (hub === undefined) ? opened : undefined
     },
     async forget(id) {
       const kept = known.get(id)
       known.delete(id)
-      if (kept !== undefined) await cut(kept)
+      if (kept !== undefined) await cutAll(kept)
     },
     async close() {
       const all = [...known.values()]

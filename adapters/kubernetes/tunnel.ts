@@ -9,7 +9,10 @@ import type { ClusterCredential } from '../../core/clusters/types.ts'
 import type { ByteDuplex, UpgradeExchange } from '../../core/kernel/exchange.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
+import { jsonOf } from './cluster-api.ts'
 import { authorization, tlsOptions, toReachFailure } from './connections.ts'
+import type { AskHub, Endpoint } from './gateway.ts'
+import { isDoubtful, judgeAnswer, namingHub } from './gateway.ts'
 
 const copy = (from: ByteDuplex, to: ByteDuplex, ended: () => void): void => {
   let isEnded = false
@@ -110,15 +113,16 @@ const ask = (credential: ClusterCredential, egress: EgressPolicy, upstream: Upst
 
 /** Relays an upgraded connection as bytes, or answers with the cluster's refusal. */
 export const tunnel = async (
-  credential: ClusterCredential,
+  { credential, via }: Endpoint,
   egress: EgressPolicy,
+  askHub: AskHub,
   upstream: UpstreamRequest,
   exchange: UpgradeExchange,
   signal: AbortSignal,
   opened: (socket: Duplex) => void,
 ): Outcome<ReachFailure, void> => {
   const answered = await ask(credential, egress, upstream, signal)
-  if (answered.kind === 'failed') return left(answered.failure)
+  if (answered.kind === 'failed') return left(namingHub(answered.failure, via))
   if (answered.kind === 'upgraded' && answered.answer.statusCode === 101) {
     const { socket } = answered
     socket.on('error', () => socket.destroy())
@@ -134,12 +138,18 @@ export const tunnel = async (
     answered.socket.destroy()
     return left(ClusterUnreachable('The cluster answered an upgrade in a way that is not understood.'))
   }
-  if (answer.statusCode === 401) {
+  if (answer.statusCode === 401 && via === undefined) {
     answer.destroy()
     return left(CredentialRefused('The cluster refused the stored credential.'))
   }
   const body = await readRefusal(answer).catch(() => new Uint8Array())
   answer.destroy()
-  exchange.refuse(answer.statusCode ?? 500, upstream.answerHeaders(answer.headers).filter(([name]) => name !== 'content-length'), body)
+  const status = answer.statusCode ?? 500
+  if (via !== undefined && isDoubtful(status)) {
+    const text = Buffer.from(body).toString('utf8')
+    const failure = await judgeAnswer({ status, text, json: jsonOf(text) }, via, askHub)
+    if (failure !== undefined) return left(failure)
+  }
+  exchange.refuse(status, upstream.answerHeaders(answer.headers).filter(([name]) => name !== 'content-length'), body)
   return right(undefined)
 }

@@ -18,6 +18,7 @@ export interface ThreadContent {
 }
 
 export type SigningTask =
+  | { readonly kind: 'usages'; readonly certificatePem: string }
   | { readonly kind: 'authority'; readonly organization: string; readonly notBefore: Date; readonly notAfter: Date }
   | { readonly kind: 'license'; readonly certificatePem: string; readonly keyPem: string; readonly content: ThreadContent }
   | {
@@ -93,6 +94,12 @@ const subjectOf = ({ clusterUid, features, plan, productLine, tier, flags }: Thr
   { CN: [verbatim(clusterUid)] },
 ]
 
+/** An authority of the operator's own may have another key identifier than the digest of its key. */
+const authorityKeyOf = async (issuer: x509.X509Certificate): Promise<x509.AuthorityKeyIdentifierExtension> => {
+  const known = issuer.getExtension(x509.SubjectKeyIdentifierExtension)
+  return known === null ? x509.AuthorityKeyIdentifierExtension.create(issuer.publicKey) : new x509.AuthorityKeyIdentifierExtension(known.keyId)
+}
+
 const sign = async ({ certificatePem, keyPem, content }: Extract<SigningTask, { kind: 'license' }>): Promise<{ readonly serial: string; readonly certificatePem: string }> => {
   const issuer = new x509.X509Certificate(certificatePem)
   const serial = newSerial()
@@ -114,7 +121,7 @@ const sign = async ({ certificatePem, keyPem, content }: Extract<SigningTask, { 
         { type: 'dns', value: content.clusterUid },
         ...(content.licensee === '' ? [] : [{ type: 'email' as const, value: content.licensee }]),
       ]),
-      await x509.AuthorityKeyIdentifierExtension.create(issuer.publicKey),
+      await authorityKeyOf(issuer),
     ],
   })
   return { serial: decimalOf(serial), certificatePem: certificate.toString('pem') }
@@ -130,14 +137,25 @@ const signRevocations = async ({ certificatePem, keyPem, revoked, thisUpdate, ne
     signingKey: await signingKey(certificatePem, keyPem),
     // An entry without a reason would get an empty list of extensions, which OpenSSL refuses.
     entries: revoked.map(({ serial, at }) => ({ serialNumber: hexOf(serial), revocationDate: at, reason: x509.X509CrlReason.cessationOfOperation })),
-    extensions: [await x509.AuthorityKeyIdentifierExtension.create(issuer.publicKey)],
+    extensions: [await authorityKeyOf(issuer)],
   })
   // The library's own form has the label CRL, which OpenSSL does not read.
   return `${x509.PemConverter.encode(list.rawData, 'X509 CRL')}\n`
 }
 
+/** Returns why the extensions of an authority do not allow it to sign licenses and revocation lists. */
+const usageFault = (certificatePem: string): string | undefined => {
+  const certificate = new x509.X509Certificate(certificatePem)
+  const needed = x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign
+  const usages = certificate.getExtension(x509.KeyUsagesExtension)?.usages ?? needed
+  if ((usages & needed) !== needed) return 'The key usage of the authority must include keyCertSign and cRLSign.'
+  const extended = certificate.getExtension(x509.ExtendedKeyUsageExtension)?.usages
+  return extended === undefined || extended.includes(x509.ExtendedKeyUsage.clientAuth) ? undefined : 'The extended key usage of the authority must include clientAuth.'
+}
+
 /** Runs one task on this thread. */
 export const resultOf = async (task: SigningTask): Promise<unknown> => {
   if (task.kind === 'authority') return makeAuthority(task)
+  if (task.kind === 'usages') return usageFault(task.certificatePem)
   return task.kind === 'license' ? sign(task) : signRevocations(task)
 }

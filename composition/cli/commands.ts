@@ -3,6 +3,7 @@ import type { CreateTokenOptions, CreateUserOptions, SetPasswordOptions } from '
 import type { AuditExportOptions } from './audit.ts'
 import type { BusInitOptions } from './bus.ts'
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
+import type { ContractOptions, IssueOptions } from './contracts.ts'
 import type { KubeconfigOptions } from './kubeconfig.ts'
 import type { LicensesInitOptions, LicensesVerifyOptions } from './licenses.ts'
 import type { ServerOptions } from './server-connection.ts'
@@ -203,6 +204,45 @@ export const describeLicenses: Describe = (program, run, context) => {
 }
 
 const withServerAndJson = (command: Command): Command => withServer(command).option('--json', 'print what the server says as JSON')
+
+export const describeContracts: Describe = (program, run, context) => {
+  const contracts = program
+    .command('contracts')
+    .description('Contracts, their clusters and licenses, where the vendor runs the service.')
+    .addHelpText('after', `
+Each of these commands asks a running server over HTTP, in your name: give it an access token with the scope read:contract
+(write:contract to issue and to revoke).
+${examples('export MOORAGE_SERVER=https://moorage.example.com MOORAGE_TOKEN=...', 'moorage contracts list --account acme', 'moorage contracts issue 42 --account acme --cluster 7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11 --out license.pem')}`)
+  const account = ['--account <name>', 'the organization that has the contract; your own account without it'] as const
+
+  withServerAndJson(contracts.command('list'))
+    .description('List the contracts of an account, the newest start first.')
+    .option(...account)
+    .addHelpText('after', examples('moorage contracts list', 'moorage contracts list --account acme --json'))
+    .action((options: ContractOptions) => run(async () => (await import('./contracts.ts')).contractsList(context, options)))
+
+  withServerAndJson(contracts.command('show'))
+    .description('Show a contract with its clusters.')
+    .argument('<id>', 'the id of the contract')
+    .option(...account)
+    .addHelpText('after', examples('moorage contracts show 42 --account acme'))
+    .action((id: string, options: ContractOptions) => run(async () => (await import('./contracts.ts')).contractsShow(context, options, id)))
+
+  withServerAndJson(contracts.command('issue'))
+    .description('Issue the offline license of a bound cluster, and print it in PEM.')
+    .argument('<id>', 'the id of the contract')
+    .requiredOption('--cluster <uid>', 'UID of the namespace kube-system of the cluster')
+    .option('--out <file>', 'write it to this file, which only you can read')
+    .option(...account)
+    .addHelpText('after', examples('moorage contracts issue 42 --account acme --cluster 7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11 --out license.pem', 'kubectl create secret generic license --from-file=license.pem'))
+    .action((id: string, options: IssueOptions) => run(async () => (await import('./contracts.ts')).contractsIssue(context, options, id)))
+
+  withServerAndJson(contracts.command('revoke'))
+    .description('Revoke a contract with its licenses. Only site admins can.')
+    .argument('<id>', 'the id of the contract')
+    .addHelpText('after', examples('moorage contracts revoke 42'))
+    .action((id: string, options: ServerOptions) => run(async () => (await import('./contracts.ts')).contractsRevoke(context, options, id)))
+}
 
 export const describeTasks: Describe = (program, run, context) => {
   const tasks = program

@@ -72,9 +72,10 @@ export const licensesVerify = async (context: CommandContext, options: LicensesV
     context.say(`The file ${options.ca} has no certificate in PEM.`)
     return 2
   }
+  const now = systemClock.now()
   const license = readLicense(readText(file), authorities, options.cluster)
-  const revoked = options.crl === undefined ? new Set<string>() : await revokedIn(readText(options.crl), authorities)
-  const faults = licenseFaults(license, { now: systemClock.now(), feature: options.feature, revoked })
+  const revoked = options.crl === undefined ? new Set<string>() : await revokedIn(readText(options.crl), authorities, now)
+  const faults = licenseFaults(license, { now, feature: options.feature, revoked })
   const { serial, clusterUid, features, plan, flags, notBefore, notAfter } = license
   if (options.json === true) printJson(context, { valid: faults.length === 0, faults, serial, cluster: clusterUid, features, plan, flags, notBefore, notAfter })
   else {

@@ -1,3 +1,4 @@
+import { left, right } from 'fp-ts/lib/Either.js'
 import { jsonCredentialCodec } from '../../adapters/kubernetes/credential-codec.ts'
 import { makeUndiciClusterApi } from '../../adapters/kubernetes/cluster-api.ts'
 import { makeUndiciClusterTransport } from '../../adapters/kubernetes/cluster-transport.ts'
@@ -9,22 +10,29 @@ import { clusterObjectRows } from '../../adapters/sql/clusters/rows.ts'
 import { makeSqlClusterStore } from '../../adapters/sql/clusters/cluster-store.ts'
 import type { SqlRunner } from '../../adapters/sql/kit/statement.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
+import { makeSqlTaskChanges } from '../../adapters/sql/tasks/task-store.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
 import { AuthorizerToken } from '../../core/authz/ports.ts'
 import { makeHubs } from '../../core/clusters/hubs/hubs.ts'
 import { HubsToken } from '../../core/clusters/hubs/ports.ts'
 import { makeClustersAsCaller, makeMemberClusters } from '../../core/clusters/member-clusters.ts'
 import { withImportWatcher } from '../../core/clusters/import-watcher.ts'
-import { makeClusterConnections } from '../../core/clusters/connections.ts'
 import type { ClusterImportWatcher } from '../../core/clusters/ports.ts'
+import { makeClusterSurveyor } from '../../core/clusters/facts.ts'
+import { makeClusterConnections, makeSealCredential } from '../../core/clusters/connections.ts'
 import {
+  AddressRefused,
+  ClusterAddressesToken,
   ClusterApiToken,
   ClusterConnectionsToken,
   ClusterStoreToken,
+  ClusterSurveyorToken,
+  ClusterTaskUnitOfWorkToken,
   ClusterTransportToken,
   ClusterUnitOfWorkToken,
   ClustersAsCallerToken,
   CredentialCodecToken,
+  CredentialSealerToken,
   KubeconfigParserToken,
   MemberClustersToken,
   PublicAddressToken,
@@ -36,6 +44,7 @@ import { EntropyToken } from '../../core/kernel/secret.ts'
 import { token } from '../../core/kernel/token.ts'
 import type { AuditTrail } from '../../core/kernel/unit-of-work.ts'
 import type { Boot, Provide } from '../boot.ts'
+import type { Resolve } from '../container.ts'
 
 /** Binds what takes part in imports of clusters to their transaction. */
 export const BindImportWatcherToken = token<(tx: SqlRunner, audit: AuditTrail) => ClusterImportWatcher>('clusters.BindImportWatcher')
@@ -51,6 +60,12 @@ export const provideClusters: Provide = (container, boot) => {
   container.provideValue(PublicAddressToken, { kubernetesUrl: ({ ownAddress }) => kubernetesAddress(boot, ownAddress) })
   container.provideValue(CredentialCodecToken, jsonCredentialCodec)
   container.provideValue(KubeconfigParserToken, makeKubeconfigParser())
+  container.provideValue(ClusterAddressesToken, {
+    check: ({ server }) => {
+      const refused = egress.refusal(new URL(server))
+      return refused === undefined ? right(undefined) : left(AddressRefused(refused))
+    },
+  })
   container.provide(ClusterApiToken, () => makeUndiciClusterApi(pools, egress))
   container.provide(ClusterTransportToken, () => makeUndiciClusterTransport(pools, egress))
   container.provide(ClusterStoreToken, () => bindStore(database))
@@ -62,6 +77,10 @@ export const provideClusters: Provide = (container, boot) => {
       caches: resolve(CachesToken),
     }),
   )
+  container.provide(CredentialSealerToken, (resolve) =>
+    makeSealCredential({ secretBox: boot.secretBox, codec: resolve(CredentialCodecToken), entropy: resolve(EntropyToken) }),
+  )
+  container.provide(ClusterSurveyorToken, (resolve) => makeClusterSurveyor({ connections: resolve(ClusterConnectionsToken), api: resolve(ClusterApiToken) }))
   container.provide(ClustersAsCallerToken, (resolve) =>
     makeClustersAsCaller({
       clusters: resolve(ClusterStoreToken),
@@ -79,13 +98,21 @@ export const provideClusters: Provide = (container, boot) => {
     }),
   )
   container.provide(HubsToken, (resolve) => makeHubs({ connections: resolve(ClusterConnectionsToken), api: resolve(ClusterApiToken), pause: resolve(PauseToken), entropy: resolve(EntropyToken) }))
-  container.provide(ClusterUnitOfWorkToken, (resolve) =>
-    makeSqlUnitOfWork(
+  const taskChanges = makeSqlTaskChanges(database, boot.instanceId)
+  /** The records of a transaction. What is imported in it is reported in it. */
+  const changedRecords = (resolve: Resolve) => (tx: SqlRunner, audit: AuditTrail) => withImportWatcher(bindStore(tx), resolve(BindImportWatcherToken)(tx, audit))
+  container.provide(ClusterTaskUnitOfWorkToken, (resolve) => {
+    const records = changedRecords(resolve)
+    return makeSqlUnitOfWork(
       database,
-      (tx, audit) => ({ clusters: withImportWatcher(bindStore(tx), resolve(BindImportWatcherToken)(tx, audit)), audit }),
+      (tx, audit) => ({ clusters: records(tx, audit), tasks: taskChanges(tx), audit }),
       makeSqlAuditTrail(database, resolve(AuditChainToken)),
-    ),
-  )
+    )
+  })
+  container.provide(ClusterUnitOfWorkToken, (resolve) => {
+    const records = changedRecords(resolve)
+    return makeSqlUnitOfWork(database, (tx, audit) => ({ clusters: records(tx, audit), audit }), makeSqlAuditTrail(database, resolve(AuditChainToken)))
+  })
 }
 
 /**

@@ -1,12 +1,27 @@
 import { certificateRequestReader } from '../../adapters/kubernetes/certificate-requests.ts'
 import { clusterInfoReader } from '../../adapters/kubernetes/cluster-info.ts'
 import { makeSqlHubMembers } from '../../adapters/sql/spokes/hub-members.ts'
-import { CertificateRequestReaderToken, ClusterInfoReaderToken, HubMembersToken } from '../../core/spokes/ports.ts'
+import { AuthorizerToken } from '../../core/authz/ports.ts'
+import { ClusterTasksToken } from '../../core/cluster-tasks/ports.ts'
+import { HubsToken, SpokeRemovalsToken } from '../../core/clusters/hubs/ports.ts'
+import { ClusterStoreToken, MemberClustersToken } from '../../core/clusters/ports.ts'
+import { makeSpokeRemovals } from '../../core/spokes/removal.ts'
+import { AgentImagesToken, CertificateRequestReaderToken, ClusterInfoReaderToken, HubMembersToken } from '../../core/spokes/ports.ts'
 import type { Provide } from '../boot.ts'
 
 /** Provides what hubs and spokes need beside the connections to clusters. */
-export const provideSpokes: Provide = (container, { database }) => {
+export const provideSpokes: Provide = (container, { database, settings }) => {
+  container.provideValue(AgentImagesToken, { registry: settings.spokeAgentRegistry, version: settings.spokeAgentVersion === 'none' ? undefined : settings.spokeAgentVersion })
   container.provideValue(CertificateRequestReaderToken, certificateRequestReader)
   container.provideValue(ClusterInfoReaderToken, clusterInfoReader)
   container.provide(HubMembersToken, () => makeSqlHubMembers(database)(database))
+  container.provide(SpokeRemovalsToken, (resolve) =>
+    makeSpokeRemovals({
+      authorizer: resolve(AuthorizerToken),
+      clusters: resolve(ClusterStoreToken),
+      clusterTasks: resolve(ClusterTasksToken),
+      hubs: resolve(HubsToken),
+      memberClusters: resolve(MemberClustersToken),
+    }),
+  )
 }

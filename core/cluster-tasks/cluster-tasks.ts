@@ -39,7 +39,7 @@ const submissionOf = ({ ownerId, ownerName, name, id, uid }: MemberCluster, work
   title: work.title,
   tenantId: ownerId,
   about: { cluster: name, owner: ownerName, ...work.about },
-  ...definedFields({ lockKey: work.lock === undefined ? undefined : `cluster/${ownerId}/${uid}/${work.lock}` }),
+  ...definedFields({ joinsSameKind: work.joinsSameKind, lockKey: work.lock === undefined ? undefined : `cluster/${ownerId}/${uid}/${work.lock}` }),
   input: { cluster: { owner: ownerName, name, id, uid, right: { ...(work.right ?? connecting) } }, ...work.input },
   responseId: work.responseId,
 })
@@ -95,9 +95,10 @@ export const makeClusterTasks = (deps: ClusterTasksDeps): ClusterTasks => ({
     if (isLeft(facts)) return facts
     return deps.tasks.submit(call, { ...submission, about: { ...submission.about, ...facts.right } })
   },
-  run: async (run, work) => {
+  prepare: (call, cluster, work) => deps.tasks.prepare(call, submissionOf(cluster, work)),
+  run: async (run, work, notOpened = (failure) => failedBeforeChange(run, failure)) => {
     const opened = await openTaskCluster(deps, run)
-    if (isLeft(opened)) return failedBeforeChange(run, opened.left)
+    if (isLeft(opened)) return notOpened(opened.left)
     const lost = new AbortController()
     const done = new AbortController()
     const over = AbortSignal.any([run.signal, done.signal])

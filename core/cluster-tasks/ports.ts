@@ -4,7 +4,7 @@ import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { FreeObject } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import { token } from '../kernel/token.ts'
-import type { SubmitFailure, SubmittedTask, TaskEnd, TaskRun } from '../tasks/ports.ts'
+import type { PreparedTask, SubmitFailure, SubmittedTask, TaskEnd, TaskRun } from '../tasks/ports.ts'
 
 /** The right that the actor of a task needs on its cluster, from acceptance to the end. */
 export interface ClusterTaskRight {
@@ -24,6 +24,8 @@ export interface ClusterWork {
    * no other one is accepted. Undefined for work that changes nothing.
    */
   readonly lock: string | undefined
+  /** A request for the same work while it is unfinished gets the unfinished task instead of TaskLocked. */
+  readonly joinsSameKind?: boolean
   /** The right to connect by default. */
   readonly right?: ClusterTaskRight
   /** Stored in the task's input, where the key `cluster` is reserved. */
@@ -63,12 +65,15 @@ export interface ClusterTasks {
     work: ClusterWork,
     check: () => Outcome<F, Readonly<Record<string, string>>>,
   ): Outcome<SubmitFailure | F, SubmittedTask>
+  /** Prepares work for a transaction that also changes other stores, as `Tasks.prepare`. */
+  prepare(call: SignedInCall<never>, cluster: MemberCluster, work: ClusterWork): Promise<PreparedTask>
   /**
    * Runs the work of an accepted task. It is not started if the actor is disabled or lacks the right, or if the name
    * refers to another cluster than at acceptance. If that is found while it runs, the signal of the run that is passed to the
-   * work is aborted with `rights-lost`. An error is not a denial.
+   * work is aborted with `rights-lost`. An error is not a denial. `notOpened` returns the end of a task that cannot be started or
+   * continued, for work that may have changed something before; by default nothing was changed.
    */
-  run(run: TaskRun, work: (run: TaskRun, opened: TaskCluster) => Promise<TaskEnd>): Promise<TaskEnd>
+  run(run: TaskRun, work: (run: TaskRun, opened: TaskCluster) => Promise<TaskEnd>, notOpened?: (failure: Failure) => TaskEnd): Promise<TaskEnd>
   /** Ends a task whose worker died, without repeating its work. */
   recover(run: TaskRun, recovery: ClusterTaskRecovery): Promise<TaskEnd>
 }

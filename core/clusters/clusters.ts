@@ -11,13 +11,18 @@ import { pageWithin } from '../kernel/page.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import { auditOf } from './audit.ts'
 import type { Identified, Identify, IdentifyFailure, SealCredential } from './connections.ts'
-import type { ClusterAccount, ClusterStore, ClusterTransport, ClusterUnitOfWork } from './ports.ts'
+import type { SubmittedTask, Tasks } from '../tasks/ports.ts'
+import type { ClusterAccount, ClusterStore, ClusterTaskStores, ClusterTaskUnitOfWork, ClusterTransport } from './ports.ts'
 import { AccessConfigRefused, ClusterMismatch, ClusterMissing } from './ports.ts'
+import type { SpokeRemovalFailure, SpokeRemovals } from './hubs/ports.ts'
 import type { RefreshStatus } from './status.ts'
 import { judge } from './status.ts'
 import type { Cluster, ClusterChange, HostingProvider } from './types.ts'
 import { hostingProviders } from './types.ts'
+import type { FreeObject } from '../kernel/json.ts'
 import { definedFields } from '../kernel/json.ts'
+import type { RecordTaskFailure } from './record-tasks.ts'
+import { prepareRecordTask } from './record-tasks.ts'
 
 /**
  * Checks authorization again after a cluster was queried: the query can take as long as the cluster wants, and the caller
@@ -55,6 +60,7 @@ export const makeListUserClusters = (deps: { readonly clusters: ClusterStore; re
     }
     return right([...found.values()])
   }
+export type ListUserClusters = ReturnType<typeof makeListUserClusters>
 
 /**
  * Returns the hosting provider with this name, without regard to case. An unknown name returns undefined and leaves the
@@ -128,6 +134,11 @@ const changeOf = (wish: ClusterWish): ClusterChange => ({
   ...definedFields({ displayName: wish.displayName === '' ? undefined : wish.displayName, provider: wish.provider, infraNamespace: wish.infraNamespace, impersonatesUsers: wish.impersonatesUsers }),
 })
 
+/** Returns what distinguishes a request for a change from another one with the same `response-id`. */
+const wordsOf = (wish: ClusterWish): FreeObject => ({
+  ...definedFields({ displayName: wish.displayName, infraNamespace: wish.infraNamespace, impersonatesUsers: wish.impersonatesUsers }),
+})
+
 interface Deps {
   readonly clusters: Pick<ClusterStore, 'get'>
   readonly identify: Identify
@@ -135,7 +146,7 @@ interface Deps {
   readonly clock: Clock
   readonly stillAllowed: StillAllowed
   readonly transport: Pick<ClusterTransport, 'forget'>
-  readonly unitOfWork: ClusterUnitOfWork
+  readonly unitOfWork: ClusterTaskUnitOfWork
 }
 
 export interface ChangeClusterInput {
@@ -144,8 +155,10 @@ export interface ChangeClusterInput {
 }
 export type ChangeCluster = (call: SignedInCall<Cluster>, input: ChangeClusterInput) => Outcome<ChangeFailure, Cluster>
 
-/** Changes a record and, if an access config is given, its credential. Existing connections are then closed. */
-export const makeChangeCluster = (deps: Deps): ChangeCluster => {
+/** What the transaction of a change writes before the record. */
+type Beforehand<F extends Failure> = (cluster: Cluster) => Promise<(stores: ClusterTaskStores) => Outcome<F, unknown>>
+
+const makeApply = (deps: Deps) => {
   const identifySame = async (call: SignedInCall<never>, cluster: Cluster, accessConfig: string): Outcome<ChangeFailure, Identified> => {
     const identified = await deps.identify(accessConfig, call.signal)
     if (isLeft(identified)) return identified
@@ -154,14 +167,21 @@ export const makeChangeCluster = (deps: Deps): ChangeCluster => {
     return isLeft(still) ? still : identified
   }
 
-  const write = async (call: SignedInCall<Cluster>, cluster: Cluster, wish: ClusterWish, found: Identified | undefined): Outcome<ChangeFailure, Cluster> => {
+  const write = async <F extends Failure>(
+    call: SignedInCall<Cluster>,
+    cluster: Cluster,
+    { wish, found, before }: { readonly wish: ClusterWish; readonly found: Identified | undefined; readonly before: Awaited<ReturnType<Beforehand<F>>> },
+  ): Outcome<ChangeFailure | F, Cluster> => {
     // Each credential gets a new reference, so that restoring a previously sealed one is always detected.
     const sealed = found === undefined ? undefined : await deps.seal(cluster.ownerId, found.credential)
     const change: ClusterChange = {
       ...changeOf(wish),
       ...definedFields({ endpoint: found?.credential.server, sealed }),
     }
-    return deps.unitOfWork.run<ChangeFailure, Cluster>(call, async ({ clusters, audit }) => {
+    return deps.unitOfWork.run<ChangeFailure | F, Cluster>(call, async (stores) => {
+      const { clusters, audit } = stores
+      const done = await before(stores)
+      if (isLeft(done)) return done
       const changed = await clusters.change(cluster.id, cluster.version, change)
       if (isLeft(changed)) return changed
       const { sealed: replaced, ...plain } = change
@@ -177,16 +197,42 @@ export const makeChangeCluster = (deps: Deps): ChangeCluster => {
     })
   }
 
-  return async (call: SignedInCall<Cluster>, { id, wish }: ChangeClusterInput): Outcome<ChangeFailure, Cluster> => {
+  return async <F extends Failure>(call: SignedInCall<Cluster>, { id, wish }: ChangeClusterInput, beforehand: Beforehand<F>): Outcome<ChangeFailure | F, Cluster> => {
     const cluster = await deps.clusters.get(id)
     if (cluster === undefined) return left(ClusterMissing('The cluster does not exist.'))
     const mismatch = mismatchOf(cluster, wish)
     if (mismatch !== undefined) return left(ClusterMismatch(mismatch))
     const found = wish.accessConfig === undefined || wish.accessConfig === '' ? undefined : await identifySame(call, cluster, wish.accessConfig)
     if (found !== undefined && isLeft(found)) return found
-    const changed = await write(call, cluster, wish, found?.right)
+    const changed = await write(call, cluster, { wish, found: found?.right, before: await beforehand(cluster) })
     if (isLeft(changed)) return changed
     await deps.transport.forget(id)
+    return changed
+  }
+}
+
+/** Changes a record and, if an access config is given, its credential. Existing connections are then closed. */
+export const makeChangeCluster = (deps: Deps): ChangeCluster => {
+  const apply = makeApply(deps)
+  return (call, input) => apply<never>(call, input, async () => async () => right(undefined))
+}
+
+export interface ReconfigureClusterInput extends ChangeClusterInput {
+  readonly responseId: string | undefined
+}
+
+/** Changes a record, and submits the task that reports it, in one transaction. */
+export const makeReconfigureCluster = (deps: Deps & { readonly tasks: Pick<Tasks, 'prepare'> }) => {
+  const apply = makeApply(deps)
+  return async (call: SignedInCall<Cluster>, input: ReconfigureClusterInput): Outcome<ChangeFailure | RecordTaskFailure, Cluster> => {
+    const { wish, responseId } = input
+    let announce: () => void = () => undefined
+    const changed = await apply<RecordTaskFailure>(call, input, async (cluster) => {
+      const task = await prepareRecordTask(deps, call, { ...cluster, owner: cluster.ownerName }, { verb: 'reconfigure', input: { wish: wordsOf(wish) }, responseId })
+      announce = task.announce
+      return task.acceptIn
+    })
+    if (!isLeft(changed)) announce()
     return changed
   }
 }
@@ -224,22 +270,47 @@ export const makeConnectCluster = (deps: { readonly change: ChangeCluster; reado
     return wish.right.accessConfig === undefined ? deps.refresh(call, { id, evenIfFresh: true }) : deps.change(call, { id, wish: wish.right })
   }
 
-/** Deletes a cluster's record, credential, grants and open connections. The cluster itself is not changed. */
-export const makeRemoveCluster = (deps: { readonly unitOfWork: ClusterUnitOfWork; readonly transport: Pick<ClusterTransport, 'forget'> }) =>
-  async (
-    call: SignedInCall,
-    { id, name }: { readonly id: ClusterId; readonly name: string | undefined },
-  ): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterMismatch'>, void> => {
-    const removed = await deps.unitOfWork.run<Failure<'ClusterMissing'> | Failure<'ClusterMismatch'>, void>(call, async ({ clusters, audit }) => {
-      const cluster = await clusters.get(id)
-      if (cluster === undefined) return left(ClusterMissing('The cluster does not exist.'))
-      if (name !== undefined && name !== '' && name !== cluster.name)
-        return left(ClusterMismatch('The name in the body is not the name in the path.'))
-      if (!(await clusters.remove(id))) return left(ClusterMissing('The cluster does not exist.'))
+export interface RemoveClusterInput {
+  readonly id: ClusterId
+  /** From the body; if given, must be the name in the path. */
+  readonly name: string | undefined
+  /** Removes the spoke from its hub first, with a task of its own. The record is deleted at the end of that task. */
+  readonly leavesHub: boolean
+  readonly responseId: string | undefined
+}
+
+export type RemoveClusterFailure = Failure<'ClusterMissing'> | Failure<'ClusterMismatch'> | RecordTaskFailure | SpokeRemovalFailure
+
+/**
+ * Deletes a cluster's record, credential, grants and open connections, and submits the task that reports it, in one transaction. The
+ * cluster itself is not changed, and a hub that manages it still does.
+ */
+export const makeRemoveCluster = (deps: {
+  readonly clusters: Pick<ClusterStore, 'get'>
+  readonly tasks: Pick<Tasks, 'prepare'>
+  readonly spokeRemovals: SpokeRemovals
+  readonly unitOfWork: ClusterTaskUnitOfWork
+  readonly transport: Pick<ClusterTransport, 'forget'>
+}) =>
+  async (call: SignedInCall<SubmittedTask>, { id, name, leavesHub, responseId }: RemoveClusterInput): Outcome<RemoveClusterFailure, SubmittedTask> => {
+    const missing = ClusterMissing('The cluster does not exist.')
+    const cluster = await deps.clusters.get(id)
+    if (cluster === undefined) return left(missing)
+    if (name !== undefined && name !== '' && name !== cluster.name) return left(ClusterMismatch('The name in the body is not the name in the path.'))
+    if (leavesHub) {
+      if (cluster.hubClusterName === '' || cluster.managedClusterName === '') return left(ClusterMismatch('components.spokeComponent: no hub of this account manages the cluster.'))
+      return deps.spokeRemovals.removeWithRecord(call, cluster, responseId)
+    }
+    const task = await prepareRecordTask(deps, call, { ...cluster, owner: cluster.ownerName }, { verb: 'remove', input: { id }, responseId })
+    const removed = await deps.unitOfWork.run<RemoveClusterFailure, SubmittedTask>(call, async ({ clusters, audit, tasks }) => {
+      const accepted = await task.acceptIn({ tasks, audit })
+      if (isLeft(accepted)) return accepted
+      if (!(await clusters.remove(id))) return left(missing)
       await audit.record(auditOf(cluster, 'cluster.removed', { uid: cluster.uid }))
-      return right(undefined)
+      return right({ id: accepted.right.id, subject: accepted.right.subject })
     })
     if (isLeft(removed)) return removed
+    task.announce()
     await deps.transport.forget(id)
     return removed
   }

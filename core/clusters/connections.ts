@@ -8,7 +8,8 @@ import type { AccountId, ClusterId } from '../kernel/ids.ts'
 import { factsOf } from './facts.ts'
 import type { ClusterApi, ClusterConnections, ClusterStore, CredentialCodec, KubeconfigParser, ReachFailure } from './ports.ts'
 import { AccessConfigRefused, ClusterMissing, ClusterNotConnected } from './ports.ts'
-import type { ClusterConnection, ClusterCredential, ClusterFacts, ClusterLink } from './types.ts'
+import { gatewayPath } from './hubs/gateway.ts'
+import type { ClusterConnection, ClusterCredential, ClusterFacts, ClusterLink, ManagedPlace } from './types.ts'
 
 /** Returns the place that a cluster's sealed credential is bound to. */
 export const credentialPlace = (ownerId: AccountId, ref: string): SealedPlace => ({
@@ -18,12 +19,19 @@ export const credentialPlace = (ownerId: AccountId, ref: string): SealedPlace =>
   rowRef: ref,
 })
 
+type Opened = ReturnType<ClusterConnections['open']>
+
+const notConnected = 'The cluster is not connected: store an access config for it first.'
+
 /** Maximum number of cached opened credentials. */
 const maxOpened = 2000
 
-/** Caches opened credentials by record and version; the version is read again for every request. */
+/**
+ * Caches opened credentials by record and version; the version is read again for every request. A connection through a hub is
+ * made from the hub's own entry, so that both versions count.
+ */
 export const makeClusterConnections = (deps: {
-  readonly clusters: Pick<ClusterStore, 'link' | 'sealed'>
+  readonly clusters: Pick<ClusterStore, 'link' | 'linkByUid' | 'sealed'>
   readonly secretBox: SecretBox
   readonly codec: CredentialCodec
   readonly caches: Caches
@@ -39,26 +47,40 @@ export const makeClusterConnections = (deps: {
     return connection
   }
 
+  const openOwn = async (link: ClusterLink): Promise<ClusterConnection | undefined> => {
+    const kept = opened.get(link.id)
+    return kept?.link.version === link.version && kept.via === undefined ? kept : openSealed(link)
+  }
+
+  const openThroughHub = async (link: ClusterLink, { hubClusterUid, managedClusterName, isOwnHub }: ManagedPlace): Opened => {
+    const path = gatewayPath(managedClusterName)
+    if (isOwnHub || path === undefined) return left(ClusterNotConnected(notConnected))
+    // Only the owner's own record: a UID is no proof, and the hub of another account is not to be reached by it.
+    const hubLink = await deps.clusters.linkByUid(link.ownerId, hubClusterUid)
+    const hub = hubLink === undefined ? undefined : await openOwn(hubLink)
+    if (hub === undefined)
+      return left(ClusterNotConnected(`The cluster is reached through its hub, and ${link.ownerName} has no connected cluster that is this hub: import the hub, or store an access config for the cluster.`))
+    const connection = { link, credential: hub.credential, via: { hub: hub.link, path, managedClusterName } }
+    opened.set(link.id, connection)
+    return right(connection)
+  }
+
   return {
     async open(id, version) {
       const known = opened.get(id)
-      if (version !== undefined && known?.link.version === version) return right(known)
-      const link = await deps.clusters.link(id)
+      const isKnown = version !== undefined && known?.link.version === version
+      if (isKnown && known.via === undefined) return right(known)
+      const link = isKnown ? known.link : await deps.clusters.link(id)
       if (link === undefined) {
         opened.delete(id)
         return left(ClusterMissing('The cluster does not exist.'))
       }
-      const kept = opened.get(id)
-      if (kept?.link.version === link.version) return right(kept)
-      const connection = await openSealed(link)
-      return connection === undefined
-        ? left(ClusterNotConnected('The cluster is not connected: store an access config for it first.'))
-        : right(connection)
+      if (link.managedBy !== undefined) return openThroughHub(link, link.managedBy)
+      const connection = await openOwn(link)
+      return connection === undefined ? left(ClusterNotConnected(notConnected)) : right(connection)
     },
   }
 }
-
-type Opened = Awaited<ReturnType<ClusterConnections['open']>>
 
 /** Shorter than the lease of a task: when a lease ends, the work has stopped or another worker has it. */
 const graceMs = 25_000
@@ -68,7 +90,7 @@ const graceMs = 25_000
  * While the database responds, its result is used, so that a changed or removed credential takes effect at once.
  */
 export const steadyConnections = (connections: ClusterConnections, nowMs: () => number = () => performance.now()): ClusterConnections => {
-  let last: { readonly opened: Opened; readonly atMs: number } | undefined
+  let last: { readonly opened: Awaited<Opened>; readonly atMs: number } | undefined
   return {
     async open(id, version) {
       try {

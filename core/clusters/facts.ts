@@ -1,3 +1,5 @@
+import { isLeft, right } from 'fp-ts/lib/Either.js'
+import type { ClusterApi, ClusterConnections, ClusterSurveyor } from './ports.ts'
 import type { ClusterFacts, ClusterManager, ClusterSurvey, HostingProvider, NodeFacts } from './types.ts'
 
 /** Detects managers from what a cluster serves, never from its name. */
@@ -73,4 +75,14 @@ export const factsOf = (survey: ClusterSurvey): ClusterFacts => ({
   location: shortened(detectLocation(survey.nodes)),
   project: shortened(detectProject(survey.nodes)),
   managers: detectManagers(survey),
+})
+
+/** Surveys records over their stored credentials. */
+export const makeClusterSurveyor = (deps: { readonly connections: ClusterConnections; readonly api: Pick<ClusterApi, 'survey'> }): ClusterSurveyor => ({
+  async survey(id, signal) {
+    const connection = await deps.connections.open(id)
+    if (isLeft(connection)) return connection
+    const survey = await deps.api.survey(connection.right.credential, signal)
+    return isLeft(survey) ? survey : right(factsOf(survey.right))
+  },
 })

@@ -8,8 +8,11 @@ import type { SignedInCall } from '../kernel/principal.ts'
 import { auditOf } from './audit.ts'
 import type { StillAllowed } from './clusters.ts'
 import type { Identified, Identify, IdentifyFailure, SealCredential } from './connections.ts'
-import type { ClusterStore, ClusterUnitOfWork } from './ports.ts'
+import type { Tasks } from '../tasks/ports.ts'
+import type { ClusterStore, ClusterTaskUnitOfWork } from './ports.ts'
 import { ClusterAlreadyImported, ClusterMismatch } from './ports.ts'
+import type { RecordTaskFailure } from './record-tasks.ts'
+import { prepareRecordTask } from './record-tasks.ts'
 import { judge, notImported } from './status.ts'
 import type { Cluster, HostingProvider, NewCluster } from './types.ts'
 
@@ -103,15 +106,25 @@ const candidate = (claim: ClusterClaim, name: string, { credential, facts }: Ide
   checkedAt: at,
 })
 
-/** Records a cluster under an owner, with its sealed credential. The cluster is contacted before anything is written. */
+export interface ImportClusterInput {
+  readonly claim: ClusterClaim
+  /** The client's `response-id` for the task that reports the import. */
+  readonly responseId: string | undefined
+}
+
+/**
+ * Records a cluster under an owner, with its sealed credential, and submits the task that reports the import and finds the hub of a
+ * spoke, both in one transaction. The cluster is contacted before anything is written.
+ */
 export const makeImportCluster = (deps: {
   readonly identify: Identify
   readonly seal: SealCredential
   readonly clock: Clock
   readonly stillAllowed: StillAllowed
-  readonly unitOfWork: ClusterUnitOfWork
+  readonly tasks: Pick<Tasks, 'prepare'>
+  readonly unitOfWork: ClusterTaskUnitOfWork
 }) =>
-  async (call: SignedInCall<Cluster>, claim: ClusterClaim): Outcome<ImportFailure, Cluster> => {
+  async (call: SignedInCall<Cluster>, { claim, responseId }: ImportClusterInput): Outcome<ImportFailure | RecordTaskFailure, Cluster> => {
     const name = checkClusterName(claim.name ?? '')
     if (isLeft(name)) return name
     // Checked before network access: a claim for another account must not cause a connection.
@@ -130,7 +143,12 @@ export const makeImportCluster = (deps: {
       ref: sealed.ref,
       sealedCredential: sealed.box,
     }
-    return deps.unitOfWork.run<ImportFailure, Cluster>(call, async ({ clusters, audit }) => {
+    const task = await prepareRecordTask(deps, call, { ...record, owner: claim.ownerName }, { verb: 'import', input: { uid: record.uid }, responseId })
+    const imported = await deps.unitOfWork.run<ImportFailure | RecordTaskFailure, Cluster>(call, async ({ clusters, audit, tasks }) => {
+      const accepted = await task.acceptIn({ tasks, audit })
+      if (isLeft(accepted)) return accepted
+      const repeated = accepted.right.isRepetition ? await clusters.find(record.ownerId, record.name) : undefined
+      if (repeated !== undefined) return right(repeated)
       const known = await clusters.findByUid(record.ownerId, record.uid)
       if (known !== undefined && known.name !== record.name)
         return left(ClusterAlreadyImported(`This cluster is already imported as ${known.name}.`))
@@ -140,6 +158,8 @@ export const makeImportCluster = (deps: {
       await audit.record(auditOf(inserted.right, 'cluster.imported', { uid, endpoint, provider, impersonatesUsers }))
       return inserted
     })
+    if (!isLeft(imported)) task.announce()
+    return imported
   }
 
 export type CheckFailure = IdentifyFailure | Failure<'ClusterMismatch'>
@@ -188,6 +208,7 @@ export const makeCheckCluster = (deps: Deps) =>
       ownerIsOrganization: owner.isOrganization,
       status: notImported,
       hasCredential: false,
+      hubClusterName: '',
       importedBy: undefined,
       version: 0,
     })

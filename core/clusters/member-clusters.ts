@@ -17,7 +17,7 @@ import type {
   MemberClusters,
   MemberFailure,
 } from './ports.ts'
-import { ClusterMissing, ClusterNotConnected, ClusterUnreachable, ProxyPathRefused } from './ports.ts'
+import { ClusterMissing, ClusterUnreachable, ProxyPathRefused } from './ports.ts'
 import type { ProxyFailure } from './proxy/requests.ts'
 import { makeProxyRequest, makeRequestAs } from './proxy/requests.ts'
 
@@ -91,9 +91,11 @@ export const makeMemberClusters = (deps: {
       const clusterId = grant.objectId as ClusterId
       const cluster = await deps.clusters.get(clusterId)
       if (cluster === undefined) return left(ClusterMissing('The cluster does not exist.'))
-      if (!cluster.hasCredential) return left(ClusterNotConnected('The cluster is not connected: store an access config for it first.'))
       const { id, ownerId, ownerName, name, uid } = cluster
       const steady = { ...deps, connections: steadyConnections(deps.connections) }
+      // Without a credential, the record of its hub decides whether the cluster can be reached.
+      const opened = cluster.hasCredential ? undefined : await steady.connections.open(clusterId)
+      if (opened !== undefined && isLeft(opened)) return opened
       const requestAs = makeRequestAs(steady)
       // Computed forms are for browsers; these requests use the plain Kubernetes API.
       const proxy = makeProxyRequest({ ...steady, computeResponse: () => undefined })

@@ -8,6 +8,7 @@ import type { Call, SignedInCall } from '../kernel/principal.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { token } from '../kernel/token.ts'
+import type { TaskStores } from '../tasks/ports.ts'
 import type {
   Cluster,
   ClusterChange,
@@ -17,6 +18,7 @@ import type {
   ClusterLink,
   ClusterStatus,
   ClusterSurvey,
+  GatewayRoute,
   HostingProvider,
   NewCluster,
 } from './types.ts'
@@ -37,7 +39,7 @@ export const AddressRefused = defineFailure('AddressRefused', 'Unprocessable')
 export const ClusterUnreachable = defineFailure('ClusterUnreachable', 'Upstream')
 /** The cluster responded 401 to the stored credential; this is never the caller's error. */
 export const CredentialRefused = defineFailure('CredentialRefused', 'Upstream')
-/** The record does not contain a credential. */
+/** The record does not contain a credential, and there is no hub through which the cluster can be reached. */
 export const ClusterNotConnected = defineFailure('ClusterNotConnected', 'Upstream')
 /** The record was changed concurrently. */
 export const ClusterChanged = defineFailure('ClusterChanged', 'Conflict')
@@ -65,6 +67,8 @@ export interface ClusterStore {
   get(id: ClusterId): Promise<Cluster | undefined>
   /** Returns the state that requests to the cluster depend on; one small row. */
   link(id: ClusterId): Promise<ClusterLink | undefined>
+  /** Returns the link of the owner's record of the cluster with this UID, if the record contains a credential. */
+  linkByUid(ownerId: AccountId, uid: string): Promise<ClusterLink | undefined>
   /** Returns the sealed credential of exactly this version; undefined if the record changed or contains none. */
   sealed(id: ClusterId, version: number): Promise<SealedCredential | undefined>
   /** Failures: ClusterNameTaken (by the unique key, so two concurrent inserts cannot both succeed). */
@@ -107,11 +111,23 @@ export interface ClusterStores {
 export type ClusterUnitOfWork = UnitOfWork<ClusterStores>
 export const ClusterUnitOfWorkToken = token<ClusterUnitOfWork>('clusters.UnitOfWork')
 
+/** The stores of a change to clusters that is continued by a task. The record and the task are committed together. */
+export interface ClusterTaskStores extends ClusterStores, TaskStores {}
+export type ClusterTaskUnitOfWork = UnitOfWork<ClusterTaskStores>
+export const ClusterTaskUnitOfWorkToken = token<ClusterTaskUnitOfWork>('clusters.TaskUnitOfWork')
+
 /** Reads a kubeconfig. Only inline certificates, keys and tokens are accepted; the message names what was rejected. */
 export interface KubeconfigParser {
   parse(text: string): Either<Failure<'AccessConfigRefused'>, ClusterCredential>
 }
 export const KubeconfigParserToken = token<KubeconfigParser>('clusters.KubeconfigParser')
+
+/** The rules for addresses of clusters. */
+export interface ClusterAddresses {
+  /** Judges the address without a connection. The addresses that a name resolves to are judged for each connection. */
+  check(credential: Pick<ClusterCredential, 'server'>): Either<Failure<'AddressRefused'>, void>
+}
+export const ClusterAddressesToken = token<ClusterAddresses>('clusters.ClusterAddresses')
 
 /** Converts a credential to text for sealing, and back. */
 export interface CredentialCodec {
@@ -120,11 +136,25 @@ export interface CredentialCodec {
 }
 export const CredentialCodecToken = token<CredentialCodec>('clusters.CredentialCodec')
 
+/** Seals credentials for records of an owner, under a new random reference. */
+export interface CredentialSealer {
+  (ownerId: AccountId, credential: ClusterCredential): Promise<{ readonly ref: string; readonly box: Uint8Array }>
+}
+export const CredentialSealerToken = token<CredentialSealer>('clusters.CredentialSealer')
+
+/** Surveys the clusters of records, for other parts. */
+export interface ClusterSurveyor {
+  /** Surveys a cluster with the credential of its record. Writes nothing. */
+  survey(id: ClusterId, signal: AbortSignal): Outcome<ReachFailure | Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, ClusterFacts>
+}
+export const ClusterSurveyorToken = token<ClusterSurveyor>('clusters.ClusterSurveyor')
+
 /** The identity under which a request is sent to the cluster; undefined uses the identity of the stored credential. */
 export interface ImpersonatedUser {
   readonly login: string
-  readonly userId: UserId
   readonly groups: readonly string[]
+  /** Further facts about the user, by key. */
+  readonly extra: Readonly<Record<string, string>>
 }
 
 /** One request by this service, bounded in time and size. */
@@ -145,10 +175,16 @@ export interface ClusterAnswer {
   readonly text: string
 }
 
+/** The way to a cluster that is surveyed through its hub, and the headers with the identity of the caller. */
+export interface SurveyedSpoke {
+  readonly via: GatewayRoute
+  readonly headers: readonly (readonly [string, string])[]
+}
+
 /** Sends this service's own requests to a cluster. Every call is bounded in time and size. */
 export interface ClusterApi {
-  /** Surveys the cluster of a credential, which need not be stored. */
-  survey(credential: ClusterCredential, signal: AbortSignal): Outcome<ReachFailure, ClusterSurvey>
+  /** Surveys the cluster of a credential, which need not be stored; or, through the gateway of that cluster, one that it manages. */
+  survey(credential: ClusterCredential, signal: AbortSignal, through?: SurveyedSpoke): Outcome<ReachFailure, ClusterSurvey>
   /**
    * Sends one request over the record's pooled connections. Any status except 401 is Right. A 429 with a Retry-After of at most
    * 5 seconds is repeated once.
@@ -194,8 +230,11 @@ export const ClusterTransportToken = token<ClusterTransport>('clusters.ClusterTr
 /** Opens and caches the credentials of records. */
 export interface ClusterConnections {
   /**
-   * Makes no query if `version` is the record's own, as authorization just read it, and was opened before; otherwise one, and
-   * a second one if this version was not opened yet.
+   * A record with a credential is connected by it. A record without one is connected through the cluster gateway of its hub:
+   * the record of the same owner whose UID is `hubClusterUid`, with the credential of that record. A hub must have a
+   * credential of its own. Makes no query if `version` is the record's own, as authorization just read it, and was opened
+   * before; otherwise one, and a second one if this version was not opened yet. Reads the record of the hub, if there is one,
+   * by one more query each time, so that a change of its credential takes effect at once.
    */
   open(id: ClusterId, version?: number): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, ClusterConnection>
 }

@@ -125,6 +125,8 @@ export interface Cluster {
   readonly hubClusterUid: string
   /** The name under which the hub manages it: that of its ManagedCluster. Empty if no hub does. */
   readonly managedClusterName: string
+  /** The name of the owner's record of that hub; empty if there is none. */
+  readonly hubClusterName: string
   readonly infraNamespace: string
   readonly status: ClusterStatus
   readonly impersonatesUsers: boolean
@@ -136,7 +138,7 @@ export interface Cluster {
 }
 
 /** A new record; the store assigns id and version. */
-export type NewCluster = Omit<Cluster, 'id' | 'version' | 'ownerName' | 'ownerIsOrganization' | 'hasCredential'> & {
+export type NewCluster = Omit<Cluster, 'id' | 'version' | 'ownerName' | 'ownerIsOrganization' | 'hasCredential' | 'hubClusterName'> & {
   /** The random reference that the sealed credential is bound to. */
   readonly ref: string
   /** Undefined for a spoke that is reached only through its hub. */
@@ -164,10 +166,38 @@ export interface ClusterLink {
   readonly ownerName: string
   readonly version: number
   readonly impersonatesUsers: boolean
+  /** Set if the record contains no credential and names a hub that manages the cluster. */
+  readonly managedBy?: ManagedPlace
 }
 
-/** A link with its opened credential, from which connections are made. */
+/** How a hub knows a cluster that it manages. */
+export interface ManagedPlace {
+  readonly hubClusterUid: string
+  readonly managedClusterName: string
+  /** The cluster is recorded as its own hub. */
+  readonly isOwnHub: boolean
+}
+
+/** The API group of the cluster gateway of a hub. */
+export const gatewayGroup = 'gateway.open-cluster-management.io'
+/** The path of its API. The discovery document there is served exactly if the gateway is installed and answers. */
+export const gatewayRoot = `/apis/${gatewayGroup}/v1alpha1`
+
+/** The way to a cluster through the gateway of the hub that manages it. */
+export interface GatewayRoute {
+  /** The record of the hub, whose credential is used. */
+  readonly hub: ClusterLink
+  /** The path of the cluster below the hub's server, without a trailing slash. */
+  readonly path: string
+  /** The name of the cluster on the hub. */
+  readonly managedClusterName: string
+}
+
+/** A link with an opened credential, from which connections are made. */
 export interface ClusterConnection {
   readonly link: ClusterLink
+  /** The credential of the record, or that of the hub's record if `via` is set. */
   readonly credential: ClusterCredential
+  /** Set if the cluster is reached through its hub. The hub's credential must never be used there without a caller's identity. */
+  readonly via?: GatewayRoute
 }

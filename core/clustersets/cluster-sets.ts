@@ -95,7 +95,8 @@ const claimedUid = ({ body }: HubObject): string =>
 /** Finds the record of a managed cluster: by the UID that it claims, otherwise by the name under which this hub manages it. */
 const recordFinder = (hub: Hub, records: readonly Cluster[]): ((cluster: HubObject) => Cluster | undefined) => {
   const hubUid = records.find(({ id }) => id === hub.id)?.uid ?? ''
-  const byUid = new Map(records.map((record) => [record.uid, record]))
+  // A record that is not surveyed yet has no UID, and the agent of a plain spoke claims none.
+  const byUid = new Map(records.filter(({ uid }) => uid !== '').map((record) => [record.uid, record]))
   const byManagedName = new Map(
     records.filter(({ hubClusterUid }) => hubClusterUid !== '' && hubClusterUid === hubUid).map((record) => [record.managedClusterName, record]),
   )

@@ -8,45 +8,67 @@ import type { Call } from '../kernel/principal.ts'
 import type { Entropy, SealedPlace, SecretBox } from '../kernel/secret.ts'
 import { hex } from '../kernel/secret.ts'
 import type { AuditEntry } from '../kernel/unit-of-work.ts'
-import type { AuthorityStore, ContractUnitOfWork, LicenseAuthority, LicenseSigner, StoredAuthority } from './ports.ts'
+import type { AuthorityStore, ContractUnitOfWork, LicenseAuthority, LicenseSigner, StoredAuthority, Validity } from './ports.ts'
 
 /** No certificate authority for licenses was set up. */
 export const LicenseAuthorityMissing = defineFailure('LicenseAuthorityMissing', 'Upstream')
 /** The certificate authority cannot sign licenses, or one exists already. */
 export const LicenseAuthorityRefused = defineFailure('LicenseAuthorityRefused', 'Unprocessable')
 
-/** Longer than any contract: a license cannot outlive its authority. */
+/** A license cannot outlive its authority, so an authority lives longer than contracts usually do. */
 const authorityDays = 30 * 365
 
 const placeOf = (ref: string): SealedPlace => ({ table: 'license_authorities', column: 'sealed_key', tenantId: 0, rowRef: ref })
 
-/** The authority that signs now, with its key. */
-export interface OpenAuthority extends LicenseAuthority {
+/** An authority with its key and its validity. */
+export interface OpenAuthority extends LicenseAuthority, Validity {
   readonly id: number
 }
 
 interface OpenDeps {
   readonly authorities: Pick<AuthorityStore, 'list'>
+  readonly clock: Clock
   readonly secretBox: SecretBox
   readonly caches: Caches
+  readonly signer: Pick<LicenseSigner, 'validityOf'>
 }
 
-/** Opens the authority that signs now. Its key is unsealed once. */
-export const makeOpenAuthority = ({ authorities, secretBox, caches }: OpenDeps) => {
-  const opened = caches.make<number, OpenAuthority>({ maxEntries: 4 })
-  return async (): Outcome<Failure<'LicenseAuthorityMissing'>, OpenAuthority> => {
-    const current = (await authorities.list()).find(({ retiredAt }) => retiredAt === undefined)
-    if (current?.sealedKey === undefined)
-      return left(LicenseAuthorityMissing('No certificate authority for licenses is set up. An operator sets it up by `moorage licenses init`.'))
-    const known = opened.get(current.id)
-    if (known !== undefined) return right(known)
-    const { ref, box } = current.sealedKey
-    const authority = { id: current.id, certificatePem: current.certificatePem, key: await secretBox.open(box, placeOf(ref)) }
-    opened.set(current.id, authority)
-    return right(authority)
+/** The authorities whose keys are here. Each key is unsealed once. */
+export interface OpenAuthorities {
+  /** Returns the authority that signs now. */
+  current(): Outcome<Failure<'LicenseAuthorityMissing'>, OpenAuthority>
+  /** Returns all authorities that have not expired, also those that were replaced, the newest first. */
+  unexpired(): Promise<readonly OpenAuthority[]>
+}
+
+export const makeOpenAuthorities = ({ authorities, clock, secretBox, caches, signer }: OpenDeps): OpenAuthorities => {
+  const opened = caches.make<number, OpenAuthority>({ maxEntries: 16 })
+  const open = async ({ id, certificatePem, sealedKey }: StoredAuthority): Promise<OpenAuthority | undefined> => {
+    const known = opened.get(id)
+    if (known !== undefined || sealedKey === undefined) return known
+    const authority = { id, certificatePem, key: await secretBox.open(sealedKey.box, placeOf(sealedKey.ref)), ...signer.validityOf(certificatePem) }
+    opened.set(id, authority)
+    return authority
+  }
+  return {
+    async current() {
+      const stored = (await authorities.list()).find(({ retiredAt }) => retiredAt === undefined)
+      const authority = stored === undefined ? undefined : await open(stored)
+      if (authority === undefined)
+        return left(LicenseAuthorityMissing('No certificate authority for licenses is set up. An operator sets it up by `moorage licenses init`.'))
+      return isValidAt(authority, clock.now())
+        ? right(authority)
+        : left(LicenseAuthorityMissing('The certificate authority for licenses is outside of its validity. An operator replaces it by `moorage licenses init --rotate`.'))
+    },
+    async unexpired() {
+      const now = clock.now()
+      const all = await Promise.all((await authorities.list()).map(open))
+      return all.filter((authority) => authority !== undefined).filter(({ notAfter }) => now.getTime() <= notAfter.getTime())
+    },
   }
 }
-export type OpenAuthorityNow = ReturnType<typeof makeOpenAuthority>
+
+const isValidAt = ({ notBefore, notAfter }: Validity, now: Date): boolean => notBefore.getTime() <= now.getTime() && now.getTime() <= notAfter.getTime()
 
 /** Returns the certificates of all authorities, the newest first. Verifiers must trust all of them until their licenses have expired. */
 export const makeListAuthorities =
@@ -86,7 +108,7 @@ export const makeAddAuthority =
     if (present.length > 0 && !rotate) return left(LicenseAuthorityRefused('There is a certificate authority for licenses already. Replace it with --rotate.'))
     const at = deps.clock.now()
     const authority = own ?? (await deps.signer.makeAuthority({ organization, notBefore: at, notAfter: laterByDays(at, authorityDays) }))
-    const fault = await deps.signer.faultOf(authority)
+    const fault = await deps.signer.faultOf(authority, at)
     if (fault !== undefined) return left(LicenseAuthorityRefused(fault))
     const ref = hex(deps.entropy.bytes(16))
     const sealedKey = { ref, box: await deps.secretBox.seal(authority.key, placeOf(ref)) }

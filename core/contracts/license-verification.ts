@@ -1,20 +1,4 @@
-/** What a verifier found in a license. */
-export interface ReadLicense {
-  /** Decimal digits. */
-  readonly serial: string
-  readonly clusterUid: string
-  readonly features: readonly string[]
-  readonly plan: string
-  readonly flags: Readonly<Record<string, string>>
-  readonly notBefore: Date
-  readonly notAfter: Date
-  /** The license is signed by one of the authorities given. */
-  readonly isTrusted: boolean
-  /** The certificate may be used to identify a client, as licenses are. */
-  readonly isForClients: boolean
-  /** The names that the certificate is valid for include this cluster; undefined if none was named. */
-  readonly matchesCluster: boolean | undefined
-}
+import type { ReadLicense } from './types.ts'
 
 /** What a verifier asks for. */
 export interface VerificationRequest {
@@ -30,6 +14,7 @@ export const licenseFaults = (license: ReadLicense, { now, feature, revoked }: V
   ...(license.isForClients ? [] : ['It is not a license: its extended key usage is not clientAuth.']),
   ...(now.getTime() < license.notBefore.getTime() ? [`It is not valid before ${license.notBefore.toISOString()}.`] : []),
   ...(now.getTime() > license.notAfter.getTime() ? [`It expired at ${license.notAfter.toISOString()}.`] : []),
+  ...(license.authorityEnd !== undefined && now.getTime() > license.authorityEnd.getTime() ? [`The authority that signed it expired at ${license.authorityEnd.toISOString()}.`] : []),
   ...(license.matchesCluster === false ? ['It is for another cluster.'] : []),
   ...(feature === undefined || license.features.includes(feature) ? [] : [`It does not license the feature ${feature}.`]),
   ...(revoked.has(license.serial) ? ['It was revoked.'] : []),

@@ -57,6 +57,12 @@ export interface LicensedBinding {
   readonly contract: Pick<Contract, 'id' | 'product' | 'features' | 'allowsOffline'>
 }
 
+/** A contract of any account with its binding of one cluster. */
+export interface ContractOfCluster {
+  readonly contract: Contract
+  readonly clusterId: ContractClusterId
+}
+
 /** A cluster to be bound. */
 export interface NewBinding {
   readonly clusterUid: string
@@ -99,6 +105,8 @@ export interface BindingStore {
   find(contractId: ContractId, id: ContractClusterId): Promise<BoundCluster | undefined>
   /** Returns all bindings of these clusters to contracts of the account that are in force at `now`, in one statement; at most 1,000 clusters. */
   listFor(ownerId: AccountId, clusterUids: readonly string[], now: Date): Promise<readonly LicensedBinding[]>
+  /** Returns the contracts of all accounts to which a cluster is bound, in any state, the latest end first; at most `limit`. */
+  listContractsOf(clusterUid: string, limit: number): Promise<readonly ContractOfCluster[]>
   /** Returns the clusters of the active offline contracts of an account, by UID. */
   listLicensed(ownerId: AccountId, now: Date, page: PageRequest): Promise<Page<LicensedCluster>>
   /** Returns those of the given clusters that are bound to the contract. */
@@ -177,6 +185,12 @@ export interface LicenseAuthority {
   readonly key: Secret
 }
 
+/** From when to when a certificate is valid, both included. */
+export interface Validity {
+  readonly notBefore: Date
+  readonly notAfter: Date
+}
+
 /** What a revocation list says about one license. */
 export interface RevokedSerial {
   readonly serial: string
@@ -187,13 +201,21 @@ export interface RevokedSerial {
 export interface LicenseSigner {
   /** Makes a self-signed authority with a new key. The organization is part of its name, which wildcard licenses refer to. */
   makeAuthority(about: { readonly organization: string; readonly notBefore: Date; readonly notAfter: Date }): Promise<LicenseAuthority>
+<<<<<<< HEAD
+  /** Returns why the authority cannot sign licenses now; undefined if it can. */
+  faultOf(authority: LicenseAuthority, now: Date): Promise<string | undefined>
+  /** Returns the validity of a stored authority. */
+  validityOf(certificatePem: string): Validity
+  /** Signs a license with a new serial of 128 random bits. The key of the license itself is thrown away: nothing uses it. */
+=======
   /** Returns why the authority cannot sign licenses; undefined if it can. */
   faultOf(authority: LicenseAuthority): Promise<string | undefined>
   /** Signs a license with a new serial of 128 random bits. The key of the license itself is thrown away: it has no use. */
+>>>>>>> h-contracts
   sign(authority: LicenseAuthority, content: LicenseContent): Promise<{ readonly serial: string; readonly certificatePem: string }>
   /** Signs a revocation list in PEM. */
   signRevocations(authority: LicenseAuthority, revoked: readonly RevokedSerial[], thisUpdate: Date, nextUpdate: Date): Promise<string>
-  /** Returns a digest of a license's content, apart from its start: 64 hexadecimal digits. */
+  /** Returns a digest of a license's content, apart from its validity: 64 hexadecimal digits. */
   contentKey(authorityId: number, content: LicenseContent): string
 }
 export const LicenseSignerToken = token<LicenseSigner>('contracts.LicenseSigner')

@@ -1,8 +1,9 @@
-import { isLeft, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../kernel/clock.ts'
 import { laterByDays } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
-import type { OpenAuthorityNow } from './authorities.ts'
+import type { OpenAuthorities, OpenAuthority } from './authorities.ts'
+import { LicenseAuthorityMissing } from './authorities.ts'
 import type { LicenseSigner, LicenseStore } from './ports.ts'
 
 const freshMilliseconds = 60_000
@@ -10,21 +11,29 @@ const validDays = 7
 /** More revoked licenses than one list can hold: its making takes time that grows with the square. */
 const maxRevoked = 20_000
 
-/** Returns the signed list of revoked licenses in PEM. It is made at most once a minute, by one request at a time. */
+/**
+ * Returns the signed lists of revoked licenses in PEM: one for each authority that has not expired, also of those that were replaced,
+ * the newest first. They are made at most once a minute, by one request at a time.
+ */
 export const makeListRevocations = (deps: {
   readonly clock: Clock
   readonly licenses: Pick<LicenseStore, 'listRevoked'>
-  readonly openAuthority: OpenAuthorityNow
+  readonly authorities: Pick<OpenAuthorities, 'unexpired'>
   readonly signer: LicenseSigner
 }) => {
   type Listed = Outcome<Failure<'LicenseAuthorityMissing'>, string>
   let made: { readonly at: number; readonly listed: Listed } | undefined
-  const make = async (now: Date): Listed => {
-    const authority = await deps.openAuthority()
-    if (isLeft(authority)) return authority
-    const rows = await deps.licenses.listRevoked(authority.right.id, now, maxRevoked)
+  const listOf = async (authority: OpenAuthority, now: Date): Promise<string> => {
+    const rows = await deps.licenses.listRevoked(authority.id, now, maxRevoked)
     const revoked = rows.map(({ serial, revokedAt }) => ({ serial, at: revokedAt ?? now }))
-    return right(await deps.signer.signRevocations(authority.right, revoked, now, laterByDays(now, validDays)))
+    return deps.signer.signRevocations(authority, revoked, now, laterByDays(now, validDays))
+  }
+  const make = async (now: Date): Listed => {
+    const authorities = await deps.authorities.unexpired()
+    if (authorities.length === 0) return left(LicenseAuthorityMissing('No certificate authority for licenses is set up, or all have expired.'))
+    const lists: string[] = []
+    for (const authority of authorities) lists.push(await listOf(authority, now))
+    return right(lists.join(''))
   }
   return async (): Listed => {
     const now = deps.clock.now()

@@ -131,11 +131,34 @@ export interface License {
   readonly authorityId: number
   readonly notBefore: Date
   readonly notAfter: Date
-  /** Equal for licenses with the same content, apart from serial and start. */
+  /** Equal for licenses with the same content, apart from serial and validity. */
   readonly contentKey: string
   readonly certificatePem: string
   readonly issuedAt: Date
   /** The mail address of the user, or the name of the program, that asked for it. */
   readonly issuedBy: string
   readonly revokedAt: Date | undefined
+}
+
+/** What a verifier found in a license. */
+export interface ReadLicense {
+  /** Decimal digits. */
+  readonly serial: string
+  readonly clusterUid: string
+  readonly features: readonly string[]
+  readonly plan: string
+  readonly flags: Readonly<Record<string, string>>
+  readonly notBefore: Date
+  readonly notAfter: Date
+  /** The license is signed by one of the authorities given. */
+  readonly isTrusted: boolean
+  /** The end of the authority that signed it; undefined if it is not trusted. */
+  readonly authorityEnd: Date | undefined
+  /** The certificate may be used to identify a client, as licenses are. */
+  readonly isForClients: boolean
+  /**
+   * The names that the certificate is valid for include this cluster; undefined if none was named. A license whose common name is
+   * `*.` and the organization of its authority is for every cluster.
+   */
+  readonly matchesCluster: boolean | undefined
 }

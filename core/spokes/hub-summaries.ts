@@ -63,3 +63,19 @@ export const makeListHubs = (deps: { readonly hubs: Hubs; readonly authorizer: A
     const found = await mapWithin(records.filter(({ managers }) => managers.includes('OCMHub')), concurrentHubs, summaryOf)
     return right(found.filter((summary) => summary !== undefined))
   }
+
+const concurrentAccounts = 4
+
+/** Lists the hubs of the caller's own account and of every organization in which the caller may list clusters, by account and name. */
+export const makeListAllHubs = (deps: { readonly hubs: Hubs; readonly authorizer: Authorizer; readonly clusters: Pick<ClusterStore, 'accountsOf' | 'listOf'> }) => {
+  const listHubs = makeListHubs(deps)
+  return async (call: SignedInCall<never>): Outcome<never, readonly HubSummary[]> => {
+    const accounts = await deps.clusters.accountsOf(call.principal.userId)
+    const lists = await mapWithin(accounts.toSorted((a, b) => (a.name < b.name ? -1 : 1)), concurrentAccounts, async ({ id, name }) => {
+      const allowed = await deps.authorizer.authorize(call.principal, { type: 'account', name }, 'can_list_clusters')
+      const listed = isLeft(allowed) ? allowed : await listHubs(call, id)
+      return isLeft(listed) ? [] : listed.right
+    })
+    return right(lists.flat())
+  }
+}

@@ -69,7 +69,8 @@ const clusteradmCommand = ({ clusterName, token, address: { server, authorityPem
   return authorityPem === undefined ? words.map(shellWord).join(' ') : withInput([...words, '--ca-file', '/dev/stdin'], authorityPem)
 }
 
-const kubeconfigOf = ({ token, address: { server, authorityPem } }: JoinFacts): string =>
+/** Returns the kubeconfig with which the agents of a spoke ask to join the hub. */
+export const kubeconfigOf = ({ token, address: { server, authorityPem } }: Pick<JoinFacts, 'token' | 'address'>): string =>
   JSON.stringify({
     apiVersion: 'v1',
     kind: 'Config',

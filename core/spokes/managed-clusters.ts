@@ -78,7 +78,8 @@ export const makeListAvailable = (deps: AvailableDeps) => {
       const allowed = await deps.authorizer.authorize(principal, { type: 'account', name }, 'can_list_clusters')
       return isLeft(allowed) ? [] : deps.clusters.listOf(id)
     }))
-    return new Set(lists.flat().map(({ uid }) => uid))
+    // A record that is not surveyed yet has no UID, and the agent of a plain spoke claims none.
+    return new Set(lists.flat().map(({ uid }) => uid).filter((uid) => uid !== ''))
   }
 
   return async (call: SignedInCall<never>, grant: AccessGrant): Outcome<HubReadFailure, readonly ManagedCluster[]> => {

@@ -50,3 +50,12 @@ export interface HubMembers {
   listOf(accountId: AccountId): Promise<readonly HubMember[]>
 }
 export const HubMembersToken = token<HubMembers>('spokes.HubMembers')
+
+/** The images of the agents that an import installs on a spoke. */
+export interface AgentImages {
+  /** `registry.example.com/path`, without a trailing slash. */
+  readonly registry: string
+  /** The tag of all images. Undefined: the operator of the agents is installed by other means, and imports install none. */
+  readonly version: string | undefined
+}
+export const AgentImagesToken = token<AgentImages>('spokes.AgentImages')

@@ -27,6 +27,8 @@ export interface TaskSubmission {
   readonly about: Readonly<Record<string, string>>
   /** While a task with this key is queued or running, no other one is accepted: `cluster/7/shop/web`. */
   readonly lockKey?: string
+  /** An unfinished task of the same kind that holds the lock is returned instead of TaskLocked: the request is a repetition of it. */
+  readonly joinsSameKind?: boolean
   /** Stored sealed; may contain secrets. At most 2 MiB as JSON. */
   readonly input: FreeObject
   /** The client's `response-id`, of the form `responseIdForm`. */
@@ -41,7 +43,23 @@ export interface SubmittedTask {
 
 export type SubmitFailure = Failure<'TaskLocked'> | Failure<'ResponseIdTaken'> | Failure<'TooManyTasks'>
 
-/** Accepts work. An accepted task is stored: it is done at most once, and its end is reported even after a crash. */
+export interface AcceptedTask extends SubmittedTask {
+  /** The request repeats an earlier one, whose task this is: nothing was written. */
+  readonly isRepetition: boolean
+}
+
+/** Work that is accepted in a transaction of the caller, together with other changes. */
+export interface PreparedTask {
+  /** What `submit` does, in the given transaction. It locks accounts, so it must precede the other changes of the transaction. */
+  acceptIn(stores: TaskStores): Outcome<SubmitFailure, AcceptedTask>
+  /** To be called after the commit: the work starts sooner. Never throws and never waits. */
+  announce(): void
+}
+
+/**
+ * Accepts work. An accepted task is stored: it is done at most once, unless its kind may run again, and its end is reported even
+ * after a crash.
+ */
 export interface Tasks {
   /**
    * Returns what `submit` would return now, without accepting anything: the first response for a repetition, the failure if it
@@ -54,6 +72,8 @@ export interface Tasks {
    * `response-id`, kind and input within an hour gets the first response.
    */
   submit(call: SignedInCall<SubmittedTask>, submission: TaskSubmission): Outcome<SubmitFailure, SubmittedTask>
+  /** Prepares a submission for a transaction that also changes other stores. Nothing is written yet. */
+  prepare(call: SignedInCall<never>, submission: TaskSubmission): Promise<PreparedTask>
 }
 export const TasksToken = token<Tasks>('tasks.Tasks')
 
@@ -104,8 +124,11 @@ export interface TaskHandler {
   /**
    * Called instead of `run` if the worker that started the task has died: determines the result of the work and leaves it in a
    * correct, documented state. It does not repeat the work. May itself be repeated.
+   *
+   * `run-again`: each step of the work is idempotent and finds out itself whether it is done, so `run` is called again, also after
+   * an orderly stop of the service. Then the work may be cancelled like work that runs for the first time.
    */
-  recover(run: TaskRun): Promise<TaskEnd>
+  readonly recover: ((run: TaskRun) => Promise<TaskEnd>) | 'run-again'
 }
 
 /** A message about a task's progress: sent to the task's subject, and at start and end to the tenant's notifications. */
@@ -230,7 +253,7 @@ export interface ClaimedTask {
   readonly actor: Actor
   readonly origin: TaskOrigin
   readonly sealedInput: Uint8Array
-  /** The previous worker died: call `recover`, never `run`. */
+  /** The previous worker died or was stopped: call `recover`, or `run` if the kind may run again. */
   readonly isTakenOver: boolean
 }
 

@@ -4,18 +4,19 @@ import type { Entropy, SealedPlace, SecretBox } from '../kernel/secret.ts'
 import { secret } from '../kernel/secret.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { AccountId, UserId } from '../kernel/ids.ts'
-import { toWireJson } from '../kernel/json.ts'
+import { definedFields, toWireJson } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import { actorOf } from '../kernel/principal.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import type {
+  AcceptedTask,
   EventPublisher,
   InputDigest,
   NewTask,
+  PreparedTask,
   SubmitFailure,
   SubmittedTask,
   TaskBus,
-  TaskChanges,
   TaskHandler,
   TaskHandlers,
   TaskLookups,
@@ -66,25 +67,32 @@ export const inputPlace = (ref: string, tenantId: number): SealedPlace => ({ tab
 export const makeTasks = (deps: SubmitDeps): Tasks => ({
   async precheck(call, submission) {
     check(deps, submission)
-    return prechecked(deps, deps.lookups, {
-      tenantId: submission.tenantId, actorId: call.principal.userId, lockKey: submission.lockKey, responseId: submission.responseId, digest: digestOf(deps, submission),
-    })
+    return prechecked(deps, deps.lookups, { ...submission, actorId: call.principal.userId, digest: digestOf(deps, submission) })
   },
   async submit(call, submission) {
-    check(deps, submission)
-    const task = await newTask(deps, call, submission)
-    const accepted = await deps.unitOfWork.run<SubmitFailure, SubmittedTask>(call, ({ tasks, audit }) =>
-      accept(deps, task, tasks, () =>
-        audit.record(auditOf(task, 'task.submitted', { kind: task.kind, ref: task.ref })),
-      ),
-    )
-    if (isRight(accepted)) {
-      deps.publisher.kick()
-      deps.bus.wake()
-    }
+    const prepared = await prepare(deps, call, submission)
+    const accepted = await deps.unitOfWork.run<SubmitFailure, SubmittedTask>(call, async (stores) => {
+      const task = await prepared.acceptIn(stores)
+      return isLeft(task) ? task : right({ id: task.right.id, subject: task.right.subject })
+    })
+    if (isRight(accepted)) prepared.announce()
     return accepted
   },
+  prepare: (call, submission) => prepare(deps, call, submission),
 })
+
+const prepare = async (deps: SubmitDeps, call: SignedInCall<never>, submission: TaskSubmission): Promise<PreparedTask> => {
+  check(deps, submission)
+  const task = await newTask(deps, call, submission)
+  const { joinsSameKind } = submission
+  return {
+    acceptIn: (stores) => accept(deps, { task, ...definedFields({ joinsSameKind }) }, stores),
+    announce: () => {
+      deps.publisher.kick()
+      deps.bus.wake()
+    },
+  }
+}
 
 const check = (deps: SubmitDeps, { kind, responseId }: TaskSubmission): void => {
   if (!deps.kinds.has(kind)) throw new Error(`No plugin declares tasks of the kind ${kind}.`)
@@ -118,22 +126,27 @@ const newTask = async (deps: SubmitDeps, call: SignedInCall<never>, submission: 
 }
 
 /** Concurrent submissions for the same tenant or the same actor wait for the row locks, so that counts and comparisons are exact. */
-const accept = async (deps: SubmitDeps, task: NewTask, tasks: TaskChanges, record: () => Promise<void>): Outcome<SubmitFailure, SubmittedTask> => {
+const accept = async (
+  deps: SubmitDeps,
+  { task, ...options }: { readonly task: NewTask } & Pick<TaskSubmission, 'joinsSameKind'>,
+  { tasks, audit }: TaskStores,
+): Outcome<SubmitFailure, AcceptedTask> => {
   const accounts = new Set([task.tenantId, task.actor.userId])
   if ((await tasks.lockAccounts([...accounts])) !== accounts.size) return left(TaskLocked('The account of the task was removed during the request.'))
-  const known = await prechecked(deps, tasks, { ...task, actorId: task.actor.userId })
+  const known = await prechecked(deps, tasks, { ...task, ...options, actorId: task.actor.userId })
   if (isLeft(known)) return known
-  if (known.right !== undefined) return right(known.right)
+  if (known.right !== undefined) return right({ ...known.right, isRepetition: true })
   const inserted = await tasks.insert(task)
   if (isLeft(inserted)) return left(lockedBy(task.lockKey === undefined ? undefined : await tasks.findByLock(task.lockKey), task.tenantId))
   await tasks.append(inserted.right.id, [pendingEvent(task, deps.clock.now())])
-  await record()
+  await audit.record(auditOf(task, 'task.submitted', { kind: task.kind, ref: task.ref }))
   // Done under the account's lock, so that every accepted task makes room for itself, at any rate.
   await tasks.removeEndedBeyond(task.tenantId, keptEnded, removedAtOnce)
-  return right(answerOf(inserted.right))
+  return right({ ...answerOf(inserted.right), isRepetition: false })
 }
 
-interface Asked extends Pick<NewTask, 'tenantId' | 'lockKey' | 'digest'> {
+interface Asked extends Pick<NewTask, 'kind' | 'tenantId' | 'digest'>, Pick<TaskSubmission, 'joinsSameKind'> {
+  readonly lockKey?: string | undefined
   readonly actorId: UserId
   /** The client's choice, or an unused value. */
   readonly responseId: string | undefined
@@ -142,10 +155,11 @@ interface Asked extends Pick<NewTask, 'tenantId' | 'lockKey' | 'digest'> {
 const prechecked = async (deps: SubmitDeps, lookups: TaskLookups, asked: Asked): Outcome<SubmitFailure, SubmittedTask | undefined> => {
   const earlier = asked.responseId === undefined ? undefined : await lookups.findByResponse(asked.actorId, asked.responseId)
   if (earlier !== undefined) return isSame(earlier.digest, asked.digest) ? right(answerOf(earlier.task)) : left(ResponseIdTaken('The response-id is already in use: it was used for another request within the last hour.'))
+  const holder = asked.lockKey === undefined ? undefined : await lookups.findByLock(asked.lockKey)
+  if (holder?.kind === asked.kind && holder.tenantId === asked.tenantId && asked.joinsSameKind === true) return right(answerOf(holder))
   if ((await lookups.countUnfinished(asked.tenantId)) >= deps.maxUnfinished) {
     return left(TooManyTasks(`There are ${deps.maxUnfinished} unfinished tasks already. Try again when one has ended.`, { retryAfterSeconds: 30 }))
   }
-  const holder = asked.lockKey === undefined ? undefined : await lookups.findByLock(asked.lockKey)
   return holder === undefined ? right(undefined) : left(lockedBy(holder, asked.tenantId))
 }
 

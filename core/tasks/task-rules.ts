@@ -68,6 +68,11 @@ export const takenOverEvent = ({ ref }: Titled, at: Date): NewTaskEvent => ({
   at, id: ref, status: 'Running', level: 'warning', msg: 'The worker that began this has ended. Another one finds out what became of it; the work is not done again.',
 })
 
+/** Returns the event of a worker that runs a task again whose steps are idempotent. */
+export const resumedEvent = ({ ref }: Titled, at: Date): NewTaskEvent => ({
+  at, id: ref, status: 'Running', level: 'warning', msg: 'The worker that began this has ended. Another one continues; what is done is not repeated.',
+})
+
 /** Returns the last event of a task. */
 export const endEvent = ({ ref }: Titled, end: TaskEnd, at: Date): NewTaskEvent => {
   const isGood = end.state === 'succeeded'

@@ -11,7 +11,7 @@ import type { ClaimedTask, EventPublisher, NewTaskEvent, StopReason, TaskBus, Ta
 import type { OpenProgress } from './progress.ts'
 import { makeJournal, makeProgress } from './progress.ts'
 import { inputPlace } from './submission.ts'
-import { boundedEnd, endEvent, startedEvent, takenOverEvent } from './task-rules.ts'
+import { boundedEnd, endEvent, resumedEvent, startedEvent, takenOverEvent } from './task-rules.ts'
 
 export interface LeaseKeeperDeps {
   /** Returns false if another worker has the task. */
@@ -114,6 +114,9 @@ const startTask = (deps: RunTaskDeps, claimed: ClaimedTask, takenAtMs: number): 
   return { claimed, abort: (reason) => stop.abort(reason), done }
 }
 
+/** Reports whether a claim is for finding out what became of the work. That is not cancelled. */
+const isRecovery = (kind: TaskHandler | undefined, { isTakenOver }: ClaimedTask): boolean => isTakenOver && kind?.recover !== 'run-again'
+
 interface Surroundings {
   readonly progress: OpenProgress
   readonly signal: AbortSignal
@@ -137,14 +140,14 @@ const endOf = async (deps: RunTaskDeps, claimed: ClaimedTask, { progress, signal
       callNow: async () =>
         held.isLost ? left(ActorGone('This worker has lost the task to another one.')) : deps.actorCalls.callOf(actor, origin, signal),
     }
-    if (isTakenOver) return await kind.recover(run)
+    if (isTakenOver && kind.recover !== 'run-again') return await kind.recover(run)
     const call = await run.callNow()
-    if (isLeft(call)) return { state: 'failed', message: `${task.title}: not begun.`, error: call.left.message }
+    if (isLeft(call)) return { state: 'failed', message: `${task.title}: not ${isTakenOver ? 'continued' : 'begun'}.`, error: call.left.message }
     return await kind.run(run)
   } catch (error) {
     if (signal.reason === 'stopping') return undefined
     deps.log.error({ task: task.ref, kind: task.kind, isTakenOver, error }, 'a task failed unexpectedly')
-    return isTakenOver
+    return isRecovery(deps.kindOf(task.kind), claimed)
       ? { state: 'unknown', message: `${task.title}: what became of it could not be found out.`, error: 'The service met an error of its own; its log says more.' }
       : { state: 'failed', message: `${task.title} failed!`, error: 'The service met an error of its own; its log says more.' }
   }
@@ -203,7 +206,8 @@ export const startWorker = (deps: WorkerDeps): Worker => {
       const claimed = await deps.queue.claim({
         leaseSeconds: deps.leaseSeconds,
         exceptTenant: fullTenant(underWay.values(), share),
-        opening: (task, isTakenOver) => (isTakenOver ? takenOverEvent : startedEvent)(task, deps.clock.now()),
+        opening: (task, isTakenOver) =>
+          (!isTakenOver ? startedEvent : deps.kindOf(task.kind)?.recover === 'run-again' ? resumedEvent : takenOverEvent)(task, deps.clock.now()),
       })
       if (claimed === undefined) return
       if (isStopping) return deps.queue.giveBack(claimed)
@@ -223,7 +227,7 @@ export const startWorker = (deps: WorkerDeps): Worker => {
     if (underWay.size === 0) return
     for (const id of await deps.queue.cancelRequested()) {
       const task = underWay.get(id)
-      if (task !== undefined && !task.claimed.isTakenOver) task.abort('cancelled')
+      if (task !== undefined && !isRecovery(deps.kindOf(task.claimed.task.kind), task.claimed)) task.abort('cancelled')
     }
   }
   const lookOnce = async (): Promise<void> => {

@@ -7,7 +7,7 @@ import type { Cluster } from '../../core/clusters/types.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'
 import { unixSeconds } from '../../core/kernel/clock.ts'
 import { Instant } from '../kit/codecs.ts'
-import type { ClusterInfo, ClusterInfoModel, ImportClusterOption, ImportOptions, ReconfigureOptions, ValidationResponse } from './codecs.ts'
+import type { ClusterInfo, ClusterInfoModel, ClusterMetadata, ImportClusterOption, ImportOptions, ReconfigureOptions, ValidationResponse } from './codecs.ts'
 
 const statusOf = ({ status: { phase, reason, message }, managers }: Cluster) => ({
   phase,
@@ -27,9 +27,9 @@ export const toClusterInfo = (cluster: Cluster, now: Date): t.TypeOf<typeof Clus
   ownerID: cluster.ownerId,
   managerID: 0,
   externalID: cluster.externalId,
-  hubClusterName: '',
+  hubClusterName: cluster.hubClusterName,
   hubClusterUID: cluster.hubClusterUid,
-  hubClusterOwnerName: '',
+  hubClusterOwnerName: cluster.hubClusterName === '' ? '' : cluster.ownerName,
   clusterSetName: '',
   ownerName: cluster.ownerName,
   provider: cluster.provider,
@@ -68,6 +68,22 @@ export const toClusterInfoModel = (cluster: Cluster, now: Date): t.TypeOf<typeof
     createdAt: unixSeconds(cluster.createdAt),
     age: shortAge(cluster.createdAt, now),
   },
+})
+
+/** Returns what identifies a cluster. The authority of its API server is public. */
+export const toClusterMetadata = (cluster: Cluster, authorityPem: string): t.TypeOf<typeof ClusterMetadata> => ({
+  uid: cluster.uid,
+  name: cluster.name,
+  displayName: cluster.displayName,
+  provider: cluster.provider,
+  ownerID: String(cluster.ownerId),
+  ownerType: cluster.ownerIsOrganization ? 'org' : 'user',
+  apiEndpoint: cluster.endpoint,
+  caBundle: authorityPem,
+  managerID: '',
+  hubClusterID: cluster.hubClusterUid,
+  cloudServiceAuthMode: '',
+  mode: 'prod',
 })
 
 const given = (text: string | undefined): string | undefined => (text === '' ? undefined : text)

@@ -7,6 +7,7 @@ import {
   makeGetCluster,
   makeListOwnerClusters,
   makeListUserClusters,
+  makeReconfigureCluster,
   makeRemoveCluster,
   makeStillAllowed,
 } from '../../core/clusters/clusters.ts'
@@ -17,16 +18,21 @@ import {
   ClusterConnectionsToken,
   ClusterStoreToken,
   ClusterTransportToken,
+  ClusterTaskUnitOfWorkToken,
   ClusterUnitOfWorkToken,
   CredentialCodecToken,
   KubeconfigParserToken,
   PublicAddressToken,
 } from '../../core/clusters/ports.ts'
+import { recordTaskKinds } from '../../core/clusters/record-tasks.ts'
+import { makeFindHub } from '../../core/clusters/hubs/hub-of-spoke.ts'
+import { HubsToken, SpokeRemovalsToken } from '../../core/clusters/hubs/ports.ts'
 import { makeRefreshStatus } from '../../core/clusters/status.ts'
 import type { Cluster } from '../../core/clusters/types.ts'
 import { ClusterTokensToken } from '../../core/identity/tokens/ports.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
+import { TasksToken } from '../../core/tasks/ports.ts'
 import { EntropyToken, SecretBoxToken } from '../../core/kernel/secret.ts'
 import type { ClusterId } from '../../core/kernel/ids.ts'
 import { objectIdOf } from '../kit/grant.ts'
@@ -38,6 +44,7 @@ import {
   clusterExists,
   connectCluster,
   consoleListClusters,
+  deleteCluster,
   getClientConfig,
   getCluster,
   getClusterStatus,
@@ -68,7 +75,8 @@ export const accountClusterGroup = defineGroup({
     entropy: EntropyToken,
     parser: KubeconfigParserToken,
     secretBox: SecretBoxToken,
-    unitOfWork: ClusterUnitOfWorkToken,
+    tasks: TasksToken,
+    unitOfWork: ClusterTaskUnitOfWorkToken,
   },
   routes: (given) => {
     const deps = { ...given, identify: makeIdentify(given), seal: makeSealCredential(given), stillAllowed: makeStillAllowed(given.authorizer) }
@@ -98,7 +106,10 @@ export const accountClusterGroup = defineGroup({
         input: ({ grant, body }) => toClaim(grant, body),
         reply: (judged, { grant, body }) => toValidationResponse(judged, toClaim(grant, body), grant.orgId !== undefined),
       }),
-      handle(importCluster, makeImportCluster(deps), { input: ({ grant, body }) => toClaim(grant, body), reply: modelOf }),
+      handle(importCluster, makeImportCluster(deps), {
+        input: ({ grant, body, query }) => ({ claim: toClaim(grant, body), responseId: query['response-id'] }),
+        reply: modelOf,
+      }),
       handle(consoleListClusters, async (_call, { page }) => right(await given.clusters.listAll(page)), { reply: infoOf }),
     ]
   },
@@ -118,17 +129,15 @@ export const clusterGroup = defineGroup({
     entropy: EntropyToken,
     parser: KubeconfigParserToken,
     secretBox: SecretBoxToken,
+    spokeRemovals: SpokeRemovalsToken,
     transport: ClusterTransportToken,
-    unitOfWork: ClusterUnitOfWorkToken,
+    tasks: TasksToken,
+    unitOfWork: ClusterTaskUnitOfWorkToken,
   },
   routes: (given) => {
     const refresh = makeRefreshStatus(given)
-    const change = makeChangeCluster({
-      ...given,
-      identify: makeIdentify(given),
-      seal: makeSealCredential(given),
-      stillAllowed: makeStillAllowed(given.authorizer),
-    })
+    const deps = { ...given, identify: makeIdentify(given), seal: makeSealCredential(given), stillAllowed: makeStillAllowed(given.authorizer) }
+    const change = makeChangeCluster(deps)
     const modelOf = (cluster: Cluster) => toClusterInfoModel(cluster, given.clock.now())
     return [
       handle(getCluster, makeGetCluster(given), { input: idOf, reply: modelOf }),
@@ -152,12 +161,23 @@ export const clusterGroup = defineGroup({
         }),
         reply: modelOf,
       }),
-      handle(reconfigureCluster, change, {
-        input: ({ grant, body }) => ({ id: idOf({ grant }), wish: reconfigureWish(body) }),
+      handle(reconfigureCluster, makeReconfigureCluster(deps), {
+        input: ({ grant, body, query }) => ({ id: idOf({ grant }), wish: reconfigureWish(body), responseId: query['response-id'] }),
         // The route declares a free-form object, which is not encoded.
         reply: (cluster) => ({ ...ClusterInfoModel.encode(modelOf(cluster)) }),
       }),
-      handle(removeCluster, makeRemoveCluster(given), { input: ({ grant, body }) => ({ id: idOf({ grant }), name: body.name }) }),
+      handle(removeCluster, makeRemoveCluster(given), {
+        input: ({ grant, body, query }) => ({ id: idOf({ grant }), name: body.name, leavesHub: body.components?.spokeComponent === true, responseId: query['response-id'] }),
+      }),
+      handle(deleteCluster, makeRemoveCluster(given), {
+        input: ({ grant, query }) => ({ id: idOf({ grant }), name: undefined, leavesHub: false, responseId: query['response-id'] }),
+      }),
     ]
   },
+})
+
+/** The kinds of tasks that report changes of records. */
+export const recordTaskGroup = defineGroup({
+  needs: { authorizer: AuthorizerToken, clusters: ClusterStoreToken, hubs: HubsToken, unitOfWork: ClusterUnitOfWorkToken },
+  tasks: (given) => recordTaskKinds({ ...given, findHub: makeFindHub(given) }),
 })

@@ -12,9 +12,11 @@ import {
   ClusterUnreachable,
   CredentialRefused,
 } from '../../core/clusters/ports.ts'
+import { ResponseIdTaken, TaskLocked, TooManyTasks } from '../../core/tasks/ports.ts'
+import { hubReadFailures } from '../../core/clusters/hubs/ports.ts'
 import { NotAuthenticated, NotPermitted } from '../../core/identity/ports.ts'
 import { read, requires, signedIn, siteAdmin } from '../kit/access.ts'
-import { FreeObjectCodec } from '../kit/codecs.ts'
+import { FreeObjectCodec, ResponseIdQuery, taskExample, TaskResponse } from '../kit/codecs.ts'
 import { empty, json, list } from '../kit/reply.ts'
 import { body, defineRoute } from '../kit/route.ts'
 import { routesOf } from '../kit/shared-route.ts'
@@ -47,6 +49,9 @@ const v2 = 'Cluster Management v2'
 const ownerRoute = routesOf({ tag: v2, scopeCategory: 'cluster', params: OwnerPath })
 const v1Route = routesOf({ tag: v1, scopeCategory: 'cluster', params: ClusterPath })
 const v2Route = routesOf({ tag: v2, scopeCategory: 'cluster', params: ClusterPath })
+const taskFailures = [ResponseIdTaken, TaskLocked, TooManyTasks] as const
+const removeFailures = [ClusterMismatch, AccessDenied, ...hubReadFailures, ...taskFailures] as const
+const reported = 'A task reports it: its progress is published on the bus under the `response-id` of the query, and at `/tasks/{id}`.'
 const identifyFailures = [AccessConfigRefused, AddressRefused, ClusterMismatch, ClusterUnreachable, CredentialRefused] as const
 
 export const listUserClusters = defineRoute({
@@ -118,11 +123,13 @@ export const importCluster = ownerRoute({
     '`provider.accessConfig` is the text of a kubeconfig whose user carries a token or a client certificate inline; `exec`, ' +
     'authentication plugins, files, proxies and unverified TLS are rejected, and the message names them. The credential is encrypted at rest and never ' +
     'returned. With `basicInfo.impersonateUsers` every proxied request impersonates the caller (the credential must be ' +
-    'allowed to impersonate users, groups and `userextras/moorage-user-id`). `components` is accepted and ignored in this release.',
+    'allowed to impersonate users, groups and `userextras/moorage-user-id`). `components` is accepted and ignored in this release. ' +
+    reported,
   access: requires('can_import_clusters', ownerInPath),
+  query: ResponseIdQuery,
   body: body(ImportOptions, importExample),
   ok: json(200, ClusterInfoModel, singleCluster, 'The imported cluster'),
-  failures: [...identifyFailures, ClusterNameInvalid, ClusterNameTaken, ClusterAlreadyImported, AccessDenied],
+  failures: [...identifyFailures, ...taskFailures, ClusterNameInvalid, ClusterNameTaken, ClusterAlreadyImported, AccessDenied],
   statusOf: accessConfigFaults,
 })
 
@@ -202,11 +209,12 @@ export const reconfigureCluster = v2Route({
   method: 'POST',
   path: '/clustersv2/{owner}/{cluster}/reconfigure',
   summary: 'Update the record of a cluster',
-  description: 'Display name, infrastructure namespace and `impersonateUsers`. `components` is accepted and ignored in this release.',
+  description: 'Display name, infrastructure namespace and `impersonateUsers`. `components` is accepted and ignored in this release. ' + reported,
   access: requires('can_reconfigure', clusterInPath),
+  query: ResponseIdQuery,
   body: body(ReconfigureOptions, { basicInfo: { displayName: 'Production' } }),
   ok: json(200, FreeObjectCodec, singleCluster, 'The updated cluster'),
-  failures: changeFailures,
+  failures: [...changeFailures, ...taskFailures],
   statusOf: accessConfigFaults,
 })
 
@@ -215,12 +223,25 @@ export const removeCluster = v2Route({
   method: 'POST',
   path: '/clustersv2/{owner}/{cluster}/remove',
   summary: 'Forget a cluster',
-  description: 'Deletes the record with its credential and closes open connections. The cluster itself does not change.',
+  description: 'Deletes the record with its credential and closes open connections. The cluster itself does not change. ' + reported + ' With `components.spokeComponent` ' +
+    'a spoke leaves its hub first, as by `remove-managed-cluster` of the hub; the record is then deleted at the end of the task.',
   access: requires('can_remove', clusterInPath),
   query: RemoveQuery,
   body: body(RemovalOptions, { name: 'prod-fra' }, { whenAbsent: {} }),
   ok: empty(200),
-  failures: [ClusterMissing, ClusterMismatch],
+  failures: removeFailures,
+})
+
+export const deleteCluster = v1Route({
+  id: 'clusters.deleteCluster',
+  method: 'DELETE',
+  path: '/clusters/{owner}/{cluster}',
+  summary: 'Forget a cluster, and get the task that reports it',
+  description: 'Like `POST /clustersv2/{owner}/{cluster}/remove`. The record no longer exists when the response is sent.',
+  access: requires('can_remove', clusterInPath),
+  query: ResponseIdQuery,
+  ok: json(200, TaskResponse, taskExample),
+  failures: removeFailures,
 })
 
 export const consoleListClusters = defineRoute({

@@ -26,6 +26,7 @@ const Identifier = patternText(/^[\x21-\x7e]*$/, 64, 'an identifier of at most 6
 
 export const OwnerPath = request({ owner: PathName }, 'OwnerPath')
 export const ownerInPath = { type: 'account', name: path('owner') } as const
+export const ClusterIdPath = request({ clusterID: PathName }, 'ClusterIdPath')
 export const ClusterPath = request({ owner: PathName, cluster: PathName }, 'ClusterPath')
 export const clusterInPath = { type: 'cluster', account: path('owner'), name: path('cluster') } as const
 /** The cluster as a hub, with the relations of hubs. */
@@ -34,22 +35,19 @@ export const hubInPath = { type: 'hub', account: path('owner'), name: path('clus
 /** An access config is part of the body, so its faults are faults of the body: 422, not the 500 of a stored cluster. */
 export const accessConfigFaults = { ClusterUnreachable: 422, CredentialRefused: 422 } as const
 
-const BasicInfo = request(
-  {
-    name: optional(freeText(255)),
-    displayName: optional(freeText(255)),
-    ownerID: optional(SafeInteger),
-    managerID: optional(SafeInteger),
-    userID: optional(SafeInteger),
-    clusterUID: optional(Identifier),
-    hubClusterID: optional(Identifier),
-    infraNamespace: optional(Label),
-    impersonateUsers: optional(t.boolean),
-  },
-  'BasicInfo',
-)
+export const basicInfoProps = {
+  displayName: optional(freeText(255)),
+  ownerID: optional(SafeInteger),
+  managerID: optional(SafeInteger),
+  userID: optional(SafeInteger),
+  clusterUID: optional(Identifier),
+  hubClusterID: optional(Identifier),
+  infraNamespace: optional(Label),
+  impersonateUsers: optional(t.boolean),
+}
+const BasicInfo = request({ name: optional(freeText(255)), ...basicInfoProps }, 'BasicInfo')
 
-const ProviderOptions = request(
+export const ProviderOptions = request(
   {
     name: optional(freeText(64)),
     credential: optional(freeText(253)),
@@ -65,7 +63,7 @@ const ProviderOptions = request(
 
 const FeatureSet = request({ name: optional(freeText(253)), features: optional(listOf(freeText(253), 500)) }, 'FeatureSet')
 
-const ComponentOptions = request(
+export const ComponentOptions = request(
   {
     gitopsEngine: optional(t.boolean),
     featureSets: optional(listOf(FeatureSet, 100)),
@@ -107,6 +105,10 @@ export const ClientConfigQuery = request(
     expirationSeconds: optional(noted(queryIntFrom(60, 604_800), { description: 'A shorter life for the token than the configured one.' })),
   },
   'ClientConfigQuery',
+)
+export const HubInfoQuery = request(
+  { token: optional(noted(freeText(4096), { description: '`none` for addresses without tokens.' })) },
+  'HubInfoQuery',
 )
 export const ClusterListQuery = request(
   { provider: optional(freeText(64)), limit: optional(freeText(16)) },
@@ -164,7 +166,7 @@ export const ClusterInfo = answer(flat, 'ClusterInfo')
 export const ClusterInfoModel = answer({ ...flat, metadata: FreeObjectCodec, spec: FreeObjectCodec }, 'ClusterInfoModel')
 
 const FieldValidation = answer({ valid: t.boolean, reason: t.string }, 'FieldValidation')
-const ClusterMetadata = answer(
+export const ClusterMetadata = answer(
   {
     uid: t.string,
     name: t.string,
@@ -196,3 +198,4 @@ export const ValidationResponse = answer(
   'ValidationResponse',
 )
 export const ClusterExists = answer({ exist: t.boolean }, 'ClusterExists')
+export const WhetherHub = answer({ 'has-hub': t.boolean }, 'WhetherHub')

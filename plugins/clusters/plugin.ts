@@ -1,5 +1,6 @@
 import { definePlugin } from '../kit/plugin.ts'
-import { accountClusterGroup, clusterGroup } from './clusters.handlers.ts'
+import { accountHubGroup } from './account-hubs.handlers.ts'
+import { accountClusterGroup, clusterGroup, recordTaskGroup } from './clusters.handlers.ts'
 import { proxyGroup } from './proxy.handlers.ts'
 import { clusterPermissions, clusterObjectTypes } from './relations.ts'
 
@@ -10,5 +11,5 @@ export const clustersPlugin = definePlugin({
   gate: 'always',
   permissions: clusterPermissions,
   objectTypes: clusterObjectTypes,
-  groups: [accountClusterGroup, clusterGroup, proxyGroup],
+  groups: [accountClusterGroup, accountHubGroup, clusterGroup, recordTaskGroup, proxyGroup],
 })

@@ -96,6 +96,9 @@ export const License = answer(
 
 const shortText = freeText(256)
 
+/** What a program in a cluster asks a license for. */
+export const LicenseOpts = request({ cluster: shortText, features: listOf(freeText(64), 100) }, 'LicenseOpts')
+
 /** A string is read as a list of one. */
 const Recipients: t.Type<readonly string[], readonly string[], unknown> = noted(
   new t.Type<readonly string[], readonly string[], unknown>(

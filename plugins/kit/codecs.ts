@@ -328,3 +328,10 @@ export const request = <P extends t.Props>(props: P, name: string): t.ExactC<t.T
 
 /** Returns the codec of an answer object. It has no other keys. */
 export const answer = <P extends t.Props>(props: P, name: string): t.TypeC<P> => t.type(props, name)
+
+/** The query of a route that submits a task. */
+export const ResponseIdQuery = request({ 'response-id': optional(ResponseId) }, 'ResponseIdQuery')
+
+/** The answer for an accepted task. */
+export const TaskResponse = answer({ id: t.string, subject: t.string }, 'TaskResponse')
+export const taskExample = { id: '0d3fdb5c-7d7c-4d6e-9a3d-3c1f3a1d2c44', subject: 'moorage.resp.7.5a0c7e54-6f2e-4f0c-9a86-0b7a54f5b8a1' }

@@ -2,7 +2,7 @@ import * as t from 'io-ts'
 import { completedSource } from '../../core/packages/charts/source-refs.ts'
 import type { ChartRef } from '../../core/packages/types.ts'
 import { path } from '../kit/access.ts'
-import { answer, FreeObjectCodec, freeText, noted, optional, patternText, PathName, request, ResponseId, SafeInteger } from '../kit/codecs.ts'
+import { answer, FreeObjectCodec, freeText, noted, optional, patternText, PathName, request, SafeInteger } from '../kit/codecs.ts'
 
 export const ClusterPath = request({ owner: PathName, cluster: PathName }, 'ClusterPath')
 export const clusterInPath = { type: 'cluster', account: path('owner'), name: path('cluster') } as const
@@ -51,12 +51,6 @@ export const looseInteger = (min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAF
 
 /** `json` or `yaml`. Any other value selects the default of the route. */
 export const Format = freeText(16)
-
-export const ResponseIdQuery = request({ 'response-id': optional(ResponseId) }, 'ResponseIdQuery')
-
-/** The answer for an accepted task. */
-export const TaskResponse = answer({ id: t.string, subject: t.string }, 'TaskResponse')
-export const taskExample = { id: '0d3fdb5c-7d7c-4d6e-9a3d-3c1f3a1d2c44', subject: 'moorage.resp.7.5a0c7e54-6f2e-4f0c-9a86-0b7a54f5b8a1' }
 
 /** A release as in Helm's own JSON. List rows omit the large fields. Keys that Helm adds are passed on. */
 export const ReleaseOut = answer(

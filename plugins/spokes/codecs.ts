@@ -1,5 +1,6 @@
 import * as t from 'io-ts'
 import { installers } from '../../core/spokes/join-command.ts'
+import { basicInfoProps, ComponentOptions, ProviderOptions } from '../clusters/codecs.ts'
 import { answer, DnsLabel, freeText, Instant, listOf, oneOf, optional, patternText, request, SafeInteger } from '../kit/codecs.ts'
 
 /** A hub with the counts that it states. */
@@ -54,3 +55,15 @@ export const ClusterOptions = request(
 )
 export const InstallerQuery = request({ installer: optional(oneOf(...installers)) }, 'InstallerQuery')
 export const SpokeCommand = answer({ spoke: t.string }, 'SpokeCommand')
+
+export const RemoveClusterOptions = request({ clusterName: DnsLabel, force: optional(t.boolean) }, 'RemoveClusterOptions')
+
+/** ImportOptions with a name that is also that of the ManagedCluster. */
+export const SpokeImportOptions = request(
+  {
+    basicInfo: request({ ...basicInfoProps, name: DnsLabel }, 'SpokeBasicInfo'),
+    provider: optional(ProviderOptions),
+    components: optional(ComponentOptions),
+  },
+  'SpokeImportOptions',
+)

@@ -1,9 +1,10 @@
 import * as t from 'io-ts'
 import { hubReadFailures } from '../../core/clusters/hubs/ports.ts'
 import { ClusterPath, hubInPath, ownerInPath, OwnerPath } from '../clusters/codecs.ts'
-import { requires } from '../kit/access.ts'
+import { read, requires, signedIn } from '../kit/access.ts'
 import { FreeObjectCodec } from '../kit/codecs.ts'
 import { json, orJsonText } from '../kit/reply.ts'
+import { defineRoute } from '../kit/route.ts'
 import { routesOf } from '../kit/shared-route.ts'
 import { HubCluster, ManagedClusterInfo } from './codecs.ts'
 
@@ -38,6 +39,19 @@ export const listHubs = ownerRoute({
     'with the counts that are stored. `hubType` is `OCM-MC` for a hub without workloads.',
   access: requires('can_list_clusters', ownerInPath),
   ok: json(200, t.readonlyArray(HubCluster), [hub]),
+})
+
+export const listAllHubs = defineRoute({
+  id: 'spokes.listAllHubs',
+  method: 'GET',
+  path: '/clustersv2/all-hubs',
+  summary: 'List your hubs',
+  description: 'The hubs of your own account and of every organization in which you may list clusters, as `GET /clusters/{owner}/hubs` lists them.',
+  tag,
+  access: signedIn,
+  scope: read('cluster'),
+  ok: json(200, t.readonlyArray(HubCluster), [hub]),
+  failures: [],
 })
 
 export const readManagedClusters = route({

@@ -1,6 +1,8 @@
 import { definePlugin } from '../kit/plugin.ts'
 import { acceptanceGroup } from './acceptance.handlers.ts'
+import { importGroup, importTaskGroup } from './imports.handlers.ts'
 import { managedClusterGroup } from './managed-clusters.handlers.ts'
+import { removalGroup } from './removal.handlers.ts'
 import { spokeObjectTypes, spokePermissions } from './relations.ts'
 
 export const spokesPlugin = definePlugin({
@@ -10,5 +12,5 @@ export const spokesPlugin = definePlugin({
   gate: 'always',
   permissions: spokePermissions,
   objectTypes: spokeObjectTypes,
-  groups: [managedClusterGroup, acceptanceGroup],
+  groups: [managedClusterGroup, acceptanceGroup, removalGroup, importGroup, importTaskGroup],
 })

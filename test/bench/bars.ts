@@ -33,6 +33,11 @@ export const bars = {
   accessLog: atMost(7, 4, ' us'),
   start: atMost(1, 0.5, ' s'),
   search: atMost(20, 5, ' ms'),
+  hubLists: atMost(1.5, 1.2),
+  hubStillness: atMost(20, 10, ' ms'),
+  hubsInTime: atMost(3.5, 3.2, ' s'),
+  acceptInTime: atMost(20, 10, ' s'),
+  acceptMegabytes: atMost(100, 50, ' MB'),
 } as const satisfies Record<string, Bar>
 
 /** The rows of section 11 that this bench measures, with what they are about, for `--only` and `--help`. */
@@ -53,6 +58,9 @@ export const rowTitles = {
   18: 'start to first answer',
   19: 'lists of Helm releases beside the helm command',
   20: 'search by a part of the name among all users',
+  21: 'cluster sets and sync status of a large hub beside its own lists',
+  22: 'the list of 20 hubs, 3 of which hang',
+  23: 'accepting 100 spokes',
 } as const
 
 export type RowNumber = keyof typeof rowTitles

@@ -8,6 +8,7 @@ import type { Bench, Pace, Series } from './measure.ts'
 import { makeProgress } from './progress.ts'
 import { manyConnections, userOnMariaDb, userOnSqlite } from './rows/authenticated-read.ts'
 import { accessLog, listOfFifty, manyRoutes } from './rows/http-layer.ts'
+import { acceptSpokes, hubLists, silentHubsInList } from './rows/hubs.ts'
 import { permissionBatch } from './rows/permission-batch.ts'
 import { proxyLarge, proxySmall } from './rows/proxy-bytes.ts'
 import { exec, watch } from './rows/proxy-streams.ts'
@@ -38,6 +39,9 @@ const rows: Readonly<Record<RowNumber, { readonly measure: MeasureRow; readonly 
   18: { measure: startTime, sides: 0, extraSeconds: 25 },
   19: { measure: releaseLists, sides: 0, extraSeconds: 90 },
   20: { measure: userSearch, sides: 0, extraSeconds: 120 },
+  21: { measure: hubLists, sides: 0, extraSeconds: 90 },
+  22: { measure: silentHubsInList, sides: 0, extraSeconds: 25 },
+  23: { measure: acceptSpokes, sides: 0, extraSeconds: 60 },
 }
 const usersViewSides = 10
 const usersViewExtraSeconds = 20

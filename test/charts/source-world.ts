@@ -20,7 +20,8 @@ export interface SourceWorldOptions {
 
 /** The real source over real sockets. */
 export const sourceWorld = ({ allow = ['localhost'], named = {}, embedded = new Map(), cluster }: SourceWorldOptions = {}) => {
-  const threads = makeChartThreads()
+  // The first job waits for its thread to start, which takes long on a busy machine.
+  const threads = makeChartThreads({ jobMilliseconds: 120_000 })
   const allowance = makeEgressAllowance(allow.flatMap((text) => readEgressTarget(text) ?? []))
   const open = makeOpenRepository({ fetch: makeGuardedFetch(makeUserUrlPolicy(allowance)), threads })
   const source = makeChartSource({

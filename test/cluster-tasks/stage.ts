@@ -27,6 +27,9 @@ export const stage = (known: Either<SubmitFailure, SubmittedTask | undefined> = 
   const clusterTasks = makeClusterTasks({
     tasks: {
       precheck: async () => known,
+      prepare: async () => {
+        throw new Error('no work of these tests is accepted in a transaction of its own')
+      },
       submit: async (_call, submission) => {
         submissions.push(submission)
         return right({ id: 't1', subject: 'natjobs.resp.t1' })

@@ -126,6 +126,22 @@ export const clusterStoreSuite = (name: string, open: () => Promise<ClusterStore
     t.true(isLeft(await store.change(absent, 1, {})))
   })
 
+  onBench('the link of a record without a credential names its hub; a hub is found by UID within its owner, if it has a credential', async (t, { store }) => {
+    const hub = await inserted(store, { name: 'hub', uid: 'uid-hub' })
+    const bare = { sealedCredential: undefined, hubClusterUid: 'uid-hub', managedClusterName: 'reef' }
+    const spoke = await inserted(store, { name: 'spoke', uid: 'uid-2', ...bare })
+    const itself = await inserted(store, { name: 'itself', uid: 'uid-3', ...bare, hubClusterUid: 'uid-3' })
+    const unnamed = await inserted(store, { name: 'unnamed', uid: 'uid-4', ...bare, managedClusterName: '' })
+    const managed = { hubClusterUid: 'uid-hub', managedClusterName: 'reef' }
+    const connected = await inserted(store, { name: 'connected', uid: 'uid-5', ...managed })
+    t.deepEqual((await store.link(spoke.id))?.managedBy, { ...managed, isOwnHub: false })
+    t.true((await store.link(itself.id))?.managedBy?.isOwnHub)
+    for (const { id } of [unnamed, connected, hub]) t.is((await store.link(id))?.managedBy, undefined)
+    t.deepEqual(await store.linkByUid(org, 'uid-hub'), await store.link(hub.id))
+    t.is(await store.linkByUid(otherOrg, 'uid-hub'), undefined)
+    t.is(await store.linkByUid(org, 'uid-2'), undefined)
+  })
+
   onBench('of changes of one version at the same time one succeeds', async (t, { store }) => {
     const cluster = await inserted(store)
     const outcomes = await Promise.all(['a', 'b', 'c', 'd'].map((displayName) => store.change(cluster.id, 1, { displayName })))

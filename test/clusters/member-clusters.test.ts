@@ -76,12 +76,12 @@ test('a member cluster tells what it is, by one query', async (t) => {
 })
 
 test('a record that is gone, or holds no credential, is not opened', async (t) => {
-  const tagOf = async (cluster: Cluster | undefined): Promise<string> => {
-    const opened = await world({ cluster }).members.open(call(), grant)
+  const tagOf = async (cluster: Cluster | undefined, opening: MemberClustersWorld['opening'] = 'open'): Promise<string> => {
+    const opened = await world({ cluster, opening }).members.open(call(), grant)
     return isLeft(opened) ? opened.left.tag : 'opened'
   }
   t.is(await tagOf(undefined), 'ClusterMissing')
-  t.is(await tagOf({ ...record, hasCredential: false }), 'ClusterNotConnected')
+  t.is(await tagOf({ ...record, hasCredential: false }, 'bare'), 'ClusterNotConnected')
 })
 
 test('the cluster sees the caller, and their groups, in what is asked and what is relayed', async (t) => {

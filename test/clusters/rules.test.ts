@@ -97,7 +97,7 @@ test('a client config is YAML whatever the names are', (t) => {
   t.is(config.users[0].user.token, tokenPlaceholder)
 })
 
-const as = { login: 'ada', userId: 5 as UserId, groups: ['moorage:authenticated', 'moorage:org:acme'] }
+const as = { login: 'ada', groups: ['moorage:authenticated', 'moorage:org:acme'], extra: { 'moorage-user-id': '5' } }
 
 test('no set of client headers can carry an identity, or take ours away', (t) => {
   const names = ['authorization', 'cookie', 'impersonate-user', 'impersonate-group', 'impersonate-uid', 'impersonate-extra-x', 'x-remote-user', 'x-forwarded-for', 'proxy-authorization', 'te', 'upgrade', 'transfer-encoding', 'host', 'connection', 'accept', 'content-type', 'user-agent']

@@ -69,8 +69,8 @@ test('sets are listed by name with the clusters that each selects, and with the 
 test('the clusters of a set have what their records say; a cluster is found by its UID or by its name on the hub', async (t) => {
   const { cluster, set } = objects
   const name = await set()
-  const [fake, silent] = [await startFakeKubernetes(), await startFakeKubernetes()]
-  t.teardown(() => Promise.all([fake.stop(), silent.stop()]))
+  const [fake, silent, unsurveyed] = [await startFakeKubernetes(), await startFakeKubernetes(), await startFakeKubernetes()]
+  t.teardown(() => Promise.all([fake.stop(), silent.stop(), unsurveyed.stop()]))
   const imports = async (of: FakeKubernetes, displayName: string): Promise<ClusterId> =>
     (await expectStatus(importCluster(service.send, owner.token, org, `wharf-${randomBytes(3).toString('hex')}`, of.kubeconfig(), { displayName }), 200)).json.id
   await imports(fake, 'The Wharf')
@@ -83,6 +83,8 @@ test('the clusters of a set have what their records say; a cluster is found by i
   const store = service.running.container.resolve(ClusterStoreToken)
   const { version } = (await store.get(silentId))!
   unwrap(await store.change(silentId, version, { hubClusterUid: (await store.get(hubId))!.uid, managedClusterName: unclaimed }))
+  const unsurveyedId = await imports(unsurveyed, 'The Unknown')
+  unwrap(await store.change(unsurveyedId, (await store.get(unsurveyedId))!.version, { uid: '' }))
   const elsewhere = await cluster()
   const list = (await shown(`clustersets/${name}/clusters`)) as { name: string }[]
   t.deepEqual(list.map((each) => each.name), [imported, foreign, unclaimed].sort())

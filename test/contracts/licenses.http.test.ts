@@ -5,9 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
 import { certificatesIn, readLicense, revokedIn } from '../../adapters/licenses/license-reader.ts'
-import { makeAddAuthority } from '../../core/contracts/authorities.ts'
+import { makeAddAuthority, makeOpenAuthorities } from '../../core/contracts/authorities.ts'
 import { licenseFaults } from '../../core/contracts/license-verification.ts'
-import { AuthorityStoreToken, ContractUnitOfWorkToken, LicenseSignerToken } from '../../core/contracts/ports.ts'
+import { AuthorityStoreToken, ContractUnitOfWorkToken, LicenseSignerToken, LicenseStoreToken } from '../../core/contracts/ports.ts'
+import { makeListRevocations } from '../../core/contracts/revocations.ts'
+import { CachesToken } from '../../core/kernel/cache.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { EntropyToken, SecretBoxToken } from '../../core/kernel/secret.ts'
 import { operatorCall } from '../../composition/service/operator-call.ts'
@@ -36,6 +38,14 @@ const addAuthority = async (rotate = false): Promise<void> => {
     unitOfWork: resolve(ContractUnitOfWorkToken),
   })
   unwrap(await add(operatorCall('licenses.init'), { organization: 'Vendor, "Inc."', own: undefined, rotate }))
+}
+
+/** As the route makes them, without its minute of rest. */
+const revocationDeps = () => {
+  const { resolve } = service.running.container
+  const [clock, signer, licenses] = [resolve(ClockToken), resolve(LicenseSignerToken), resolve(LicenseStoreToken)]
+  const authorities = makeOpenAuthorities({ authorities: resolve(AuthorityStoreToken), caches: resolve(CachesToken), clock, secretBox: resolve(SecretBoxToken), signer })
+  return { authorities, clock, licenses, signer }
 }
 
 test.before(async () => {
@@ -161,7 +171,7 @@ test.serial('revoking a contract puts its licenses on the revocation list, which
   await expectStatus(admin('POST', `/api/v1/contracts/${cluster.id}/revoke`), 200)
   const [ca, crl] = [await authorities(), await revocations()]
   t.regex(openssl('verify', '-crl_check', '-CAfile', file('ca', ca), '-CRLfile', file('crl', crl), file('license', pem)), /certificate revoked/)
-  const revoked = await revokedIn(crl, certificatesIn(ca))
+  const revoked = await revokedIn(crl, certificatesIn(ca), new Date())
   t.deepEqual(licenseFaults(readLicense(pem, certificatesIn(ca), cluster.uid), { now: new Date(), feature: undefined, revoked }), ['It was revoked.'])
   const command = (...args: readonly string[]): { readonly status: number; readonly out: string } => {
     try {
@@ -178,6 +188,20 @@ test.serial('revoking a contract puts its licenses on the revocation list, which
   t.regex(refused.out, /It was revoked/)
 })
 
+test.serial('a contract that limits offline licenses to some days gives the same license until half of that time has passed', async (t) => {
+  const cluster = await bound({ restrictions: '{"offlineTtlDays":30}' })
+  const pem = await issued(cluster)
+  t.is(await issued(cluster), pem)
+  const { notBefore, notAfter } = readLicense(pem, [], undefined)
+  t.true(notAfter.getTime() - notBefore.getTime() <= (30 * day + 301) * 1000)
+  const shortened = await bound()
+  const long = await issued(shortened)
+  await expectStatus(admin('PUT', `/api/v1/contracts/${shortened.id}`, { end: nowSeconds + 20 * day }), 200)
+  const short = await issued(shortened)
+  t.not(short, long)
+  t.is(readLicense(short, [], undefined).notAfter.getTime(), (nowSeconds + 20 * day) * 1000)
+})
+
 test.serial('a license of a replaced authority stays valid, new ones are signed by the new one, and both are published', async (t) => {
   const cluster = await bound()
   const before = await issued(cluster)
@@ -188,4 +212,11 @@ test.serial('a license of a replaced authority stays valid, new ones are signed 
   t.not(after, before)
   for (const pem of [before, after]) t.deepEqual(licenseFaults(readLicense(pem, trusted, cluster.uid), { now: new Date(), feature: undefined, revoked: new Set() }), [])
   t.deepEqual([before, after].map((pem) => readLicense(pem, trusted.slice(0, 1), cluster.uid).isTrusted), [false, true])
+  await expectStatus(admin('POST', `/api/v1/contracts/${cluster.id}/revoke`), 200)
+  const revokedNow = async () => {
+    const list = await makeListRevocations(revocationDeps())()
+    return revokedIn(unwrap(list), trusted, new Date())
+  }
+  const revoked = await revokedNow()
+  for (const pem of [before, after]) t.true(revoked.has(readLicense(pem, trusted, undefined).serial))
 })

@@ -2,20 +2,14 @@ import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { plugins } from '../../composition/plugins.ts'
 import type { AnyPlugin } from '../../plugins/kit/plugin.ts'
+import { drawClusters } from './draw-clusters.ts'
+import { arrowAlong, box, label, picture } from './svg-parts.ts'
 
 const width = 1080
 const cardWidth = 300
 const cardHeight = 66
 const gap = 16
 const left = 50
-
-const escape = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
-
-const label = (x: number, y: number, text: string, style: string, anchor = 'start'): string =>
-  `<text x="${x}" y="${y}" class="${style}" text-anchor="${anchor}">${escape(text)}</text>`
-
-const box = (x: number, y: number, w: number, h: number, style: string): string =>
-  `<rect x="${x}" y="${y}" width="${w}" height="${h}" rx="10" class="${style}"/>`
 
 /** A sentence broken into at most two lines that fit a card. */
 const lines = (text: string, max = 42): readonly string[] => {
@@ -43,18 +37,7 @@ const layer = (y: number, h: number, title: string, text: string): string =>
   [box(left, y, width - 2 * left, h, 'layer'), label(left + 24, y + 28, title, 'title'), label(left + 24, y + 48, text, 'small')].join('\n')
 
 const arrow = (y: number, text: string): string =>
-  [`<path d="M ${width / 2} ${y} v 26" class="arrow" marker-end="url(#tip)"/>`, label(width / 2 + 14, y + 19, text, 'small')].join('\n')
-
-const style = `
-svg { font-family: system-ui, sans-serif; }
-.page { fill: #f6f8f9; }
-.layer { fill: #ffffff; stroke: #b9c7d0; }
-.card { fill: #e7f2f4; stroke: #0b6070; }
-.title { font-size: 17px; font-weight: 600; fill: #14212b; }
-.name { font-size: 14px; font-weight: 600; fill: #0b4a56; }
-.small { font-size: 12.5px; fill: #3d4d58; }
-.arrow { stroke: #0b6070; stroke-width: 2; fill: none; }
-.tip { fill: #0b6070; }`
+  [arrowAlong(`M ${width / 2} ${y} v 26`), label(width / 2 + 14, y + 19, text, 'small')].join('\n')
 
 /** The house as it stands: listeners above, a card for each plugin of the list, core and adapters beneath. */
 export const drawArchitecture = (list: readonly Pick<AnyPlugin, 'id' | 'summary' | 'gate'>[]): string => {
@@ -64,11 +47,7 @@ export const drawArchitecture = (list: readonly Pick<AnyPlugin, 'id' | 'summary'
   const coreTop = pluginsTop + pluginsHeight + 38
   const adaptersTop = coreTop + 66 + 38
   const height = adaptersTop + 124
-  const parts = [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="Architecture of Moorage">`,
-    `<style>${style}</style>`,
-    '<defs><marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="8" markerHeight="8" orient="auto"><path d="M0 0 L10 5 L0 10 z" class="tip"/></marker></defs>',
-    box(0, 0, width, height, 'page'),
+  return picture(width, height, 'Architecture of Moorage', [
     label(width / 2, 30, 'API clients, browsers, kubectl, load balancers', 'title', 'middle'),
     arrow(38, 'HTTP and HTTPS on one port'),
     layer(72, 66, 'composition', 'configuration, container, assembly; restify listeners: guard, authenticate, authorize, decode, encode, access log; operations listener'),
@@ -82,14 +61,14 @@ export const drawArchitecture = (list: readonly Pick<AnyPlugin, 'id' | 'summary'
     arrow(coreTop + 70, 'ports, kept by'),
     layer(adaptersTop, 66, 'adapters', 'sql (SQLite, MySQL, MariaDB) · kubernetes (undici) · helm, charts, editors · bus (NATS) · outbound (egress policy) · security · logging · system'),
     label(width / 2, adaptersTop + 100, 'databases · Kubernetes API servers · chart repositories · helm · NATS · clock, entropy, files', 'title', 'middle'),
-    '</svg>',
-  ]
-  return `${parts.join('\n')}\n`
+  ])
 }
 
 export const drawingPath = new URL('../../docs/architecture.svg', import.meta.url)
+export const clustersDrawingPath = new URL('../../docs/clusters.svg', import.meta.url)
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   writeFileSync(drawingPath, drawArchitecture(plugins))
-  process.stdout.write(`docs/architecture.svg drawn from ${plugins.length} plugins\n`)
+  writeFileSync(clustersDrawingPath, drawClusters())
+  process.stdout.write(`docs/clusters.svg drawn, docs/architecture.svg drawn from ${plugins.length} plugins\n`)
 }

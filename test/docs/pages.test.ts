@@ -4,7 +4,8 @@ import 'reflect-metadata'
 import { plugins } from '../../composition/plugins.ts'
 import type { AsvsTable } from './asvs-table.ts'
 import { asvsMarkdown, fromRoot, linesOf, readAsvsTable, tableProblems, unprovenLines } from './asvs-table.ts'
-import { drawArchitecture, drawingPath } from './draw-architecture.ts'
+import { clustersDrawingPath, drawArchitecture, drawingPath } from './draw-architecture.ts'
+import { drawClusters } from './draw-clusters.ts'
 
 const read = (path: string): string | undefined => (existsSync(fromRoot(path)) ? readFileSync(fromRoot(path), 'utf8') : undefined)
 
@@ -41,6 +42,10 @@ test('a named test that did not pass leaves its line unproven', (t) => {
 
 test('the picture in docs shows the plugins that there are (draw it again: npm run docs:draw)', (t) => {
   t.is(readFileSync(drawingPath, 'utf8'), drawArchitecture(plugins))
+})
+
+test('the picture of hubs and spokes is the one that is drawn (draw it again: npm run docs:draw)', (t) => {
+  t.is(readFileSync(clustersDrawingPath, 'utf8'), drawClusters())
 })
 
 test('a plugin’s text cannot break the picture', (t) => {

@@ -3,7 +3,7 @@ import { makeChartThreads } from '../../adapters/charts/chart-threads.ts'
 import { makeTimeSlices } from '../../adapters/helm/records/time-slices.ts'
 
 // An idle thread keeps no process alive, so nobody has to end them.
-const threads = makeChartThreads()
+const threads = makeChartThreads({ jobMilliseconds: 120_000 })
 export const slices = makeTimeSlices(4)
 
 /** Texts as the service reads, prints and compares them. */

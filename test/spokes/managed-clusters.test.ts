@@ -1,5 +1,8 @@
-import { expectStatus } from '../clusters/cluster-world.ts'
+import { ClusterStoreToken } from '../../core/clusters/ports.ts'
+import type { ClusterId } from '../../core/kernel/ids.ts'
+import { expectStatus, importCluster } from '../clusters/cluster-world.ts'
 import { needing } from '../support/components/needing.ts'
+import { unwrap } from '../support/outcome.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import { clusterApi, makeMembers, startSpokeWorld, statusOf, type SpokeWorld } from './spoke-world.ts'
 
@@ -66,6 +69,11 @@ test('who may not connect to the hub may use the spokes on which the role bindin
     await world.must('POST', `${rolesApi}/namespaces/${prefix}${suffix}/managedclusterrolebindings`, { apiVersion: 'authorization.k8s.appscode.com/v1alpha1', kind: 'ManagedClusterRoleBinding', metadata: { name: 'view' }, subjects: subjects(kind), roleRef })
   }
   await world.must('POST', `${rolesApi}/managedclustersetrolebindings`, { apiVersion: 'authorization.k8s.appscode.com/v1alpha1', kind: 'ManagedClusterSetRoleBinding', metadata: { name: `${prefix}set` }, clusterSetRef: { name: `${prefix}set` }, subjects: subjects('User'), roleRef })
+  // A record without a UID, as one that is not surveyed yet, is not that of every spoke that claims none.
+  const store = world.service.running.container.resolve(ClusterStoreToken)
+  const { token, login } = member('viewer')
+  const { json } = await expectStatus(importCluster(world.service.send, token, login, 'mine', world.cluster.kubeconfig()), 200)
+  unwrap(await store.change(json.id as ClusterId, 1, { uid: '' }))
   t.deepEqual(await namesIn('available-clusters', prefix, member('viewer')), ['by-name', 'by-set'])
   t.deepEqual(await namesIn('accepted-clusters', prefix, member('viewer')), ['by-name', 'by-set', 'other', 'wrong-kind'])
   t.deepEqual(await namesIn('available-clusters', prefix, member('connector')), ['by-name', 'by-set', 'other', 'wrong-kind'])

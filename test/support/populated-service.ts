@@ -52,6 +52,9 @@ const addPeople = async (service: TestService): Promise<Record<Person, number>> 
   return ids
 }
 
+/** The UID of the namespace kube-system of the cluster. */
+export const populatedClusterUid = '7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11'
+
 /** Recorded as if it had been imported; its address answers nobody. */
 /** The bearer token in the sealed credential of the cluster. */
 export const storedClusterToken = 'pier-bearer-5c1d0e7a94'
@@ -62,7 +65,7 @@ const addCluster = async ({ running }: TestService, ownerId: number): Promise<st
   const server = 'https://127.0.0.1:1'
   const { ref, box } = await seal(ownerId as AccountId, { server, authorityPem: undefined, tlsServerName: undefined, identity: { kind: 'token', token: secret(storedClusterToken) } })
   const inserted = await resolve(ClusterStoreToken).insert({
-    ownerId: ownerId as AccountId, name: 'pier', displayName: 'Pier', uid: '7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11', externalId: '', provider: 'Generic', vendor: '',
+    ownerId: ownerId as AccountId, name: 'pier', displayName: 'Pier', uid: populatedClusterUid, externalId: '', provider: 'Generic', vendor: '',
     endpoint: server, location: '', project: '', kubernetesVersion: 'v1.33.0', nodeCount: 1, managers: ['Platform'], hubClusterUid: '', managedClusterName: '', infraNamespace: '',
     status: { phase: 'Active', reason: undefined, message: '' }, impersonatesUsers: false, createdAt: new Date(0), checkedAt: undefined, importedBy: undefined, ref, sealedCredential: box,
   })

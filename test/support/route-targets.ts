@@ -2,7 +2,7 @@ import type { AssembledRoute } from '../../composition/assemble.ts'
 import { propsOf } from '../../composition/http/request/query-string.ts'
 import { optionalInner, repeatedItem } from '../../plugins/kit/codecs.ts'
 import { pathNames } from '../../composition/http/openapi/parameters.ts'
-import type { Populated } from './populated-service.ts'
+import { populatedClusterUid, type Populated } from './populated-service.ts'
 
 const idValue = (path: string, world: Populated): string | undefined => {
   if (path.startsWith('/tasks/')) return '00000000-0000-4000-8000-000000000000'
@@ -18,6 +18,7 @@ const pathValue = (route: AssembledRoute, name: string, world: Populated): strin
     orgname: world.org,
     owner: world.org,
     cluster: world.cluster,
+    clusterID: populatedClusterUid,
     name: 'web',
     clusterset: 'global',
     managedCluster: 'spoke',

@@ -162,6 +162,49 @@ test('a recovery that fails leaves the task unknown; one that knows says what be
   await worker.stop(1_000)
 })
 
+test('a task whose steps are idempotent is run again after the death of its worker, and a cancel reaches it', async (t) => {
+  const world = await worldOf()
+  const ada = await world.account('ada')
+  const [resumed, unwanted] = [await world.accept(ada, 'Resumed'), await world.accept(ada, 'Unwanted')]
+  await world.db.query((k) => k('tasks').update({ state: 'running', fence: 1, lease_until: 1 }))
+  const begun = gate()
+  const run = async ({ task, signal }: TaskRun): Promise<TaskEnd> => {
+    if (task.title === 'Resumed') return good('continued')
+    begun.open()
+    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+    return { state: 'cancelled', message: String(signal.reason) }
+  }
+  const { worker, bus } = startTestWorker(world.db, { kind: { kind: 'tiny.work', run, recover: 'run-again' } })
+  t.like(await world.end(resumed.ref), { state: 'succeeded', message: 'continued' })
+  await begun.opened
+  await world.db.query((k) => k('tasks').where('ref', unwanted.ref).update({ is_cancel_requested: 1 }))
+  bus.wake()
+  t.like(await world.end(unwanted.ref), { state: 'cancelled', message: 'cancelled' })
+  await worker.stop(1_000)
+})
+
+test('a task whose steps are idempotent is run again after an orderly stop', async (t) => {
+  const world = await worldOf()
+  const task = await world.accept(await world.account('ada'))
+  const begun = gate()
+  const stopped = startTestWorker(world.db, {
+    kind: {
+      kind: 'tiny.work',
+      run: async ({ signal }) => {
+        begun.open()
+        await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+        throw new Error('it stops')
+      },
+      recover: 'run-again',
+    },
+  })
+  await begun.opened
+  t.true(await stopped.worker.stop(5_000))
+  const { worker } = startTestWorker(world.db, { holder: 'there', kind: { kind: 'tiny.work', run: async () => good('continued'), recover: 'run-again' } })
+  t.like(await world.end(task.ref), { state: 'succeeded', message: 'continued' })
+  await worker.stop(1_000)
+})
+
 test('a stop waits for handlers within its budget, and leaves what waits alone', async (t) => {
   const world = await worldOf()
   const ada = await world.account('ada')

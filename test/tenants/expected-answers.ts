@@ -134,5 +134,6 @@ export const refusedToOwner: Readonly<Record<string, string>> = {
   'chart-repositories.listKnownVersions []': nothingThere,
   'clusters.importCluster []': 'the cluster is imported already',
   'clouds.listBuckets []': 'the cluster has no such secret',
+  'clusters.deleteCluster []': 'the cluster was removed before',
   'clusters.proxy DELETE []': 'the cluster was removed before',
 }

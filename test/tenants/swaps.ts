@@ -48,6 +48,7 @@ const pathValues: Readonly<Record<string, (route: AssembledRoute) => Values | un
   orgname: () => ({ org }) => org,
   owner: () => ({ org }) => org,
   cluster: () => ({ cluster }) => cluster,
+  clusterID: () => ({ kubernetes }) => kubernetes.uid,
   teamid: () => ({ teamId }) => String(teamId),
   username: ({ fullPath }) => (fullPath.includes('/users/{username}') && !fullPath.includes('/admin/') ? ({ owner }) => owner.login : ({ viewer }) => viewer.login),
   target: () => ({ owner }) => owner.login,
@@ -223,12 +224,23 @@ const bodies: Readonly<Record<string, Bodies>> = {
   'packages.loadEditorModel': () => ({ own: editorModel }),
   'packages.loadEditorManifest': () => ({ own: editorModel }),
   'packages.loadEditorResources': () => ({ own: editorModel }),
+  'spokes.importSpoke': (mine, theirs) => ({
+    own: importing(mine),
+    'basicInfo.ownerID': importing(mine, { ownerID: theirs.orgId }),
+    'basicInfo.clusterUID': importing(mine, { clusterUID: theirs.kubernetes.uid }),
+    'basicInfo.hubClusterID': importing(mine, { hubClusterID: theirs.kubernetes.uid }),
+  }),
+  'spokes.convertToSpoke': (mine, theirs) => ({
+    own: { basicInfo: { name: mine.cluster } },
+    'basicInfo.name': { basicInfo: { name: theirs.cluster } },
+    'basicInfo.clusterUID': { basicInfo: { clusterUID: theirs.kubernetes.uid } },
+  }),
   'clusters.removeCluster': (mine, theirs) => ({ own: { name: mine.cluster }, name: { name: theirs.cluster } }),
 }
 /** Parts whose bodies name objects of the hub in the path, and nothing of a tenant: the declared example is sent. */
 const hubParts: readonly string[] = ['clustersets', 'spokes', 'featuresets']
 /** Whether a route is about objects of a hub. The clusters of both tenants are none. */
-export const isOfHub = (routeId: string): boolean => routeId !== 'spokes.listHubs' && hubParts.some((part) => routeId.startsWith(`${part}.`))
+export const isOfHub = (routeId: string): boolean => !['spokes.listHubs', 'spokes.listAllHubs'].includes(routeId) && hubParts.some((part) => routeId.startsWith(`${part}.`))
 
 /** Bodies that speak of the caller alone: they name nothing that somebody else could own. */
 const ownAffairs = [

@@ -2,9 +2,10 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { Knex } from 'knex'
 import type { ClusterAccount, ClusterStore } from '../../../core/clusters/ports.ts'
 import { ClusterChanged, ClusterNameTaken } from '../../../core/clusters/ports.ts'
-import type { ClusterChange } from '../../../core/clusters/types.ts'
+import type { ClusterChange, ClusterLink } from '../../../core/clusters/types.ts'
 import { toManagerMask } from '../../../core/clusters/types.ts'
 import type { AccountId, ClusterId } from '../../../core/kernel/ids.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
 import { mapPage } from '../../../core/kernel/page.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
 import { pageQuery } from '../kit/page-query.ts'
@@ -36,9 +37,16 @@ const withOwner = (k: Knex, rows: Knex.QueryBuilder): Knex.QueryBuilder =>
   rows
     .join('accounts as a', 'a.id', 'c.owner_id')
     .select(...columns, 'a.name as owner_name', 'a.kind as owner_kind')
+    .select(k('clusters as h').where('h.owner_id', k.ref('c.owner_id')).where('h.uid', k.ref('c.hub_cluster_uid')).whereNot('h.uid', '').min('h.name').as('hub_cluster_name'))
     .select(k.raw('case when c.sealed_credential is null then 0 else 1 end as has_credential'))
 
 const clusters = (k: Knex): Knex.QueryBuilder => withOwner(k, k('clusters as c'))
+
+const links = (k: Knex): Knex.QueryBuilder =>
+  k('clusters as c')
+    .join('accounts as a', 'a.id', 'c.owner_id')
+    .select('c.id', 'c.owner_id', 'c.version', 'c.impersonates_users', 'c.uid', 'c.hub_cluster_uid', 'c.managed_cluster_name', 'a.name as owner_name')
+    .select(k.raw('case when c.sealed_credential is null then 0 else 1 end as has_credential'))
 
 const reads = (db: SqlDatabase) => ({
   listAll: pageQuery(db, (k) => k('clusters as c'), (k, rows, cut) => cut(withOwner(k, rows).orderBy(['a.lower_name', 'c.name']))),
@@ -50,11 +58,9 @@ const reads = (db: SqlDatabase) => ({
     clusters(k).where('c.owner_id', p('ownerId')).where('c.uid', p('uid')).orderBy('c.id').limit(1),
   ),
   get: db.prepare((k, p: (n: 'id') => Knex.Value) => clusters(k).where('c.id', p('id'))),
-  link: db.prepare((k, p: (n: 'id') => Knex.Value) =>
-    k('clusters as c')
-      .join('accounts as a', 'a.id', 'c.owner_id')
-      .where('c.id', p('id'))
-      .select('c.id', 'c.owner_id', 'c.version', 'c.impersonates_users', 'a.name as owner_name'),
+  link: db.prepare((k, p: (n: 'id') => Knex.Value) => links(k).where('c.id', p('id'))),
+  linkByUid: db.prepare((k, p: (n: 'ownerId' | 'uid') => Knex.Value) =>
+    links(k).where('c.owner_id', p('ownerId')).where('c.uid', p('uid')).whereNotNull('c.sealed_credential').orderBy('c.id').limit(1),
   ),
   sealed: db.prepare((k, p: (n: 'id' | 'version') => Knex.Value) =>
     k('clusters').where('id', p('id')).where('version', p('version')).whereNotNull('sealed_credential').select('owner_id', 'ref', 'sealed_credential'),
@@ -118,7 +124,25 @@ interface LinkRow {
   readonly owner_name: string
   readonly version: number
   readonly impersonates_users: number
+  readonly uid: string
+  readonly hub_cluster_uid: string
+  readonly managed_cluster_name: string
+  readonly has_credential: number
 }
+
+const linkOf = (row: LinkRow): ClusterLink => {
+  const { hub_cluster_uid: hubClusterUid, managed_cluster_name: managedClusterName } = row
+  const isManaged = row.has_credential === 0 && hubClusterUid !== '' && managedClusterName !== ''
+  return {
+    id: row.id as ClusterId,
+    ownerId: row.owner_id as AccountId,
+    ownerName: row.owner_name,
+    version: row.version,
+    impersonatesUsers: row.impersonates_users === 1,
+    ...definedFields({ managedBy: isManaged ? { hubClusterUid, managedClusterName, isOwnHub: hubClusterUid === row.uid } : undefined }),
+  }
+}
+
 interface SealedRow {
   readonly owner_id: number
   readonly ref: string
@@ -181,14 +205,11 @@ export const makeSqlClusterStore = (db: SqlDatabase): ((runner: SqlRunner) => Cl
       get: one,
       async link(id) {
         const row = await runner.first<LinkRow>(s.link, { id })
-        if (row === undefined) return undefined
-        return {
-          id: row.id as ClusterId,
-          ownerId: row.owner_id as AccountId,
-          ownerName: row.owner_name,
-          version: row.version,
-          impersonatesUsers: row.impersonates_users === 1,
-        }
+        return row === undefined ? undefined : linkOf(row)
+      },
+      async linkByUid(ownerId, uid) {
+        const row = await runner.first<LinkRow>(s.linkByUid, { ownerId, uid })
+        return row === undefined ? undefined : linkOf(row)
       },
       async sealed(id, version) {
         const row = await runner.first<SealedRow>(s.sealed, { id, version })

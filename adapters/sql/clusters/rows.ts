@@ -38,6 +38,7 @@ export interface ClusterRow {
   readonly managers: number
   readonly hub_cluster_uid: string
   readonly managed_cluster_name: string
+  readonly hub_cluster_name: string | null
   readonly infra_namespace: string
   readonly phase: string
   readonly phase_reason: string
@@ -78,6 +79,7 @@ export const clusterOf = (row: ClusterRow): Cluster => ({
   managers: fromManagerMask(row.managers),
   hubClusterUid: row.hub_cluster_uid,
   managedClusterName: row.managed_cluster_name,
+  hubClusterName: row.hub_cluster_name ?? '',
   infraNamespace: row.infra_namespace,
   status: statusOf(row),
   impersonatesUsers: row.impersonates_users === 1,

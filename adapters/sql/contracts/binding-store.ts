@@ -1,14 +1,14 @@
 import type { Knex } from 'knex'
 import type { BindingStore, LicensedCluster } from '../../../core/contracts/ports.ts'
-import type { ContractId } from '../../../core/contracts/types.ts'
+import type { ContractClusterId, ContractId } from '../../../core/contracts/types.ts'
 import { mapPage } from '../../../core/kernel/page.ts'
 import { insertRows } from '../kit/insert-rows.ts'
 import type { Shown } from '../kit/page-query.ts'
 import { pageQuery } from '../kit/page-query.ts'
 import type { Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
-import { activeAt } from './contract-store.ts'
-import type { BindingRow, LicensedBindingRow } from './rows.ts'
-import { bindingOf, licensedBindingOf, tagsOf } from './rows.ts'
+import { activeAt, withOwner } from './contract-store.ts'
+import type { BindingRow, ContractRow, LicensedBindingRow } from './rows.ts'
+import { bindingOf, contractOf, licensedBindingOf, tagsOf } from './rows.ts'
 
 const withTags = (rows: Knex.QueryBuilder): Knex.QueryBuilder =>
   rows
@@ -45,6 +45,13 @@ const statementsOf = (db: SqlDatabase) => ({
         .orderBy('l.cluster_uid'),
     ),
   ),
+  contractsOfCluster: db.prepare((k, p: Params<'uid' | 'limit'>) =>
+    withOwner(k('contract_clusters as b').join('contracts as c', 'c.id', 'b.contract_id'))
+      .select('b.id as binding_id')
+      .where('b.cluster_uid', p('uid'))
+      .orderBy([{ column: 'c.ends_at', order: 'desc' }, { column: 'c.id', order: 'desc' }])
+      .limit(p('limit')),
+  ),
   add: insertRows(db, 'contract_clusters', (p: Params<'contractId' | 'ownerId' | 'uid' | 'name' | 'at'>) => ({
     contract_id: p('contractId'), owner_id: p('ownerId'), cluster_uid: p('uid'), display_name: p('name'), bound_at: p('at'),
   })),
@@ -72,7 +79,7 @@ const contractsOf = (runner: SqlRunner, ownerId: number, uids: readonly string[]
       .orderBy(['b.cluster_uid', 'b.contract_id']),
   )
 
-const bindingReads = (s: BindingStatements, runner: SqlRunner): Pick<BindingStore, 'listOf' | 'find' | 'listFor' | 'listLicensed' | 'boundAmong'> => ({
+const bindingReads = (s: BindingStatements, runner: SqlRunner): Pick<BindingStore, 'listOf' | 'find' | 'listFor' | 'listContractsOf' | 'listLicensed' | 'boundAmong'> => ({
   async listOf(contractId, page) {
     return mapPage(await s.list<BindingRow>(runner, { contractId }, page), bindingOf)
   },
@@ -82,6 +89,10 @@ const bindingReads = (s: BindingStatements, runner: SqlRunner): Pick<BindingStor
   },
   async listFor(ownerId, clusterUids, now) {
     return clusterUids.length === 0 ? [] : (await contractsOf(runner, ownerId, clusterUids, now)).map(licensedBindingOf)
+  },
+  async listContractsOf(uid, limit) {
+    const rows = await runner.all<ContractRow & { readonly binding_id: number }>(s.contractsOfCluster, { uid, limit })
+    return rows.map((row) => ({ contract: contractOf(row), clusterId: row.binding_id as ContractClusterId }))
   },
   async listLicensed(ownerId, now, page) {
     const found = await s.licensed<LicensedRow>(runner, { ownerId, now: now.getTime() }, page)

@@ -30,7 +30,8 @@ const termBinds = (terms: ContractTerms): Record<TermColumn, Bind> => ({
   enables_client_billing: terms.enablesClientBilling ? 1 : 0,
 })
 
-const withOwner = (rows: Knex.QueryBuilder): Knex.QueryBuilder => rows.join('accounts as a', 'a.id', 'c.owner_id').select(...contractColumns, 'a.name as owner_name')
+/** Joins contracts with their owners, and selects what `ContractRow` has. */
+export const withOwner = (rows: Knex.QueryBuilder): Knex.QueryBuilder => rows.join('accounts as a', 'a.id', 'c.owner_id').select(...contractColumns, 'a.name as owner_name')
 
 const newestFirst: Shown = (_, rows, cut) => cut(withOwner(rows).orderBy([{ column: 'c.starts_at', order: 'desc' }, { column: 'c.id', order: 'desc' }]))
 

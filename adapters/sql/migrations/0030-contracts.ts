@@ -44,6 +44,7 @@ export const migration: Migration = {
       instant(table, 'bound_at').notNullable()
       table.unique(['contract_id', 'cluster_uid'])
       table.index(['owner_id', 'cluster_uid', 'contract_id'])
+      table.index(['cluster_uid', 'contract_id'])
     })
     // The tags belong to the cluster, whatever contracts license it.
     await createTable(knex, dialect, 'contract_cluster_tags', (table) => {

@@ -276,7 +276,7 @@ export const makeHubs = (deps: HubDeps): Hubs => {
         {
           read: sendWithin(call.signal),
           change: sendWithin(new AbortController().signal),
-          wording: { what, isCaller: impersonated(link, call.principal) !== undefined },
+          wording: { what, isCaller: impersonated(opened.right, call.principal) !== undefined },
           backOff: () => deps.pause(20 + (deps.entropy.bytes(1)[0] ?? 0), call.signal),
         },
       ),

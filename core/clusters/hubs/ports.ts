@@ -5,6 +5,8 @@ import type { AccountId, ClusterId } from '../../kernel/ids.ts'
 import type { FreeObject } from '../../kernel/json.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import { token } from '../../kernel/token.ts'
+import type { SubmitFailure, SubmittedTask } from '../../tasks/ports.ts'
+import type { Cluster } from '../types.ts'
 import { ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused } from '../ports.ts'
 
 /** The cluster does not serve the kinds of a hub. */
@@ -135,3 +137,19 @@ export interface Hubs {
   openSpoke(call: SignedInCall<never>, grant: AccessGrant): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, Hub>
 }
 export const HubsToken = token<Hubs>('clusters.Hubs')
+
+export type SpokeRemovalFailure = HubReadFailure | SubmitFailure | Failure<'AccessDenied'>
+
+/** Removes spokes from the hubs of their account, for other parts. */
+export interface SpokeRemovals {
+  /**
+   * Accepts the removal of a spoke from its hub as a task, which deletes the record of the spoke at its end. Failure besides those of
+   * the hub: AccessDenied if the caller may not remove spokes from that hub.
+   */
+  removeWithRecord(
+    call: SignedInCall<SubmittedTask>,
+    record: Pick<Cluster, 'ownerId' | 'hubClusterUid' | 'managedClusterName'>,
+    responseId: string | undefined,
+  ): Outcome<SpokeRemovalFailure, SubmittedTask>
+}
+export const SpokeRemovalsToken = token<SpokeRemovals>('clusters.SpokeRemovals')

@@ -79,7 +79,7 @@ const pick = (headers: HeaderBag, names: Iterable<string>): [string, string][] =
 export const impersonation = (user: ImpersonatedUser): HeaderList => [
   ['impersonate-user', user.login],
   ...user.groups.map((group): readonly [string, string] => ['impersonate-group', group]),
-  ['impersonate-extra-moorage-user-id', String(user.userId)],
+  ...Object.entries(user.extra).map(([key, value]): readonly [string, string] => [`impersonate-extra-${encodeURIComponent(key)}`, value]),
 ]
 
 /** Returns the request headers for a cluster. The adapter that holds the credential adds Authorization. */

@@ -1,11 +1,12 @@
 import { isLeft, left } from 'fp-ts/lib/Either.js'
 import type { Exchange, UpgradeExchange } from '../../kernel/exchange.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
-import type { ClusterId, UserId } from '../../kernel/ids.ts'
+import type { ClusterId } from '../../kernel/ids.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import type { ClusterAnswer, ClusterApi, ClusterConnections, ClusterRequest, ClusterTransport, ImpersonatedUser, UpstreamRequest } from '../ports.ts'
 import { ProxyPathRefused } from '../ports.ts'
-import type { ClusterLink } from '../types.ts'
+import { hubIdentity } from '../hubs/accounts.ts'
+import type { ClusterConnection, ClusterLink } from '../types.ts'
 import type { ComputeResponse } from './computed-responses.ts'
 import { asUpstream } from './computed-responses.ts'
 import { acceptedHeaders, clientHeaders, impersonation, upgradeHeaders, upstreamHeaders } from './headers.ts'
@@ -28,12 +29,23 @@ export interface ProxyInput<E> {
   readonly exchange: E
 }
 
-/** Returns the identity under which the cluster sees the caller; undefined if the credential's own identity is used. */
-export const impersonated = (link: ClusterLink, caller: { readonly userId: UserId; readonly login: string }): ImpersonatedUser | undefined =>
-  link.impersonatesUsers
-    ? // A prefix of this platform, so that no login inherits the rights of a cluster user of the same name.
-      { login: `moorage:${caller.login}`, userId: caller.userId, groups: ['moorage:authenticated', `moorage:org:${link.ownerName}`] }
-    : undefined
+type Caller = Pick<SignedInCall['principal'], 'userId' | 'login'>
+
+const ownIdentity = (link: ClusterLink, { userId, login }: Caller): ImpersonatedUser => ({
+  // A prefix of this platform, so that no login inherits the rights of a cluster user of the same name.
+  login: `moorage:${login}`,
+  groups: ['moorage:authenticated', `moorage:org:${link.ownerName}`],
+  extra: { 'moorage-user-id': String(userId) },
+})
+
+/**
+ * Returns the identity under which the cluster sees the caller; undefined if the credential's own identity is used. Through a
+ * hub, it is always the caller's account there.
+ */
+export const impersonated = ({ link, via }: Pick<ClusterConnection, 'link' | 'via'>, caller: Caller): ImpersonatedUser | undefined => {
+  if (via !== undefined) return hubIdentity(caller.userId, link.ownerId)
+  return link.impersonatesUsers ? ownIdentity(link, caller) : undefined
+}
 
 const isOn = (value: string | null): boolean => value === '1' || value === 'true' || value === ''
 
@@ -100,7 +112,7 @@ export const makeProxyRequest = (deps: {
     if (isLeft(query)) return query
     const connection = await deps.connections.open(clusterId, clusterVersion)
     if (isLeft(connection)) return connection
-    const as = impersonated(connection.right.link, call.principal)
+    const as = impersonated(connection.right, call.principal)
     const answered = deps.computeResponse({ connection: connection.right, target: target.right, exchange, as, signal: call.signal })
     if (answered !== undefined) return answered
     if (target.right.form === 'batch-delete' || target.right.form === 'all-available')
@@ -121,7 +133,7 @@ export const makeProxyUpgrade = (deps: { readonly connections: ClusterConnection
       return left(ProxyPathRefused('That path does not take an upgraded connection.'))
     const connection = await deps.connections.open(clusterId, clusterVersion)
     if (isLeft(connection)) return connection
-    const headers = upgradeHeaders(exchange.headers, impersonated(connection.right.link, call.principal))
+    const headers = upgradeHeaders(exchange.headers, impersonated(connection.right, call.principal))
     if (headers === undefined) return left(ProxyPathRefused('Only WebSocket and SPDY/3.1 connections are passed on.'))
     const upstream: UpstreamRequest = {
       method: exchange.method,
@@ -147,7 +159,7 @@ export const makeRequestAs = (deps: { readonly connections: ClusterConnections; 
   ): Outcome<RequestFailure, ClusterAnswer> => {
     const connection = await deps.connections.open(clusterId, clusterVersion)
     if (isLeft(connection)) return connection
-    const as = impersonated(connection.right.link, principal)
+    const as = impersonated(connection.right, principal)
     const headers = [...(request.headers ?? []), ...(as === undefined ? [] : impersonation(as))]
     const asked = await deps.api.request(connection.right, { ...request, headers }, signal)
     return isLeft(asked) ? left(asUpstream(asked.left)) : asked

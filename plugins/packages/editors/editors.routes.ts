@@ -5,11 +5,11 @@ import { PatchRefused, RecordsRefused, RecordUnreadable, ReleaseMissing } from '
 import { HelmBusy, HelmMissing, HelmRefused, HelmStopped, ReleaseNameTaken, ReleasePending } from '../../../core/packages/releases/ports.ts'
 import { ResponseIdTaken, TaskLocked, TooManyTasks } from '../../../core/tasks/ports.ts'
 import { read, requires } from '../../kit/access.ts'
-import { FreeObjectCodec } from '../../kit/codecs.ts'
+import { FreeObjectCodec, ResponseIdQuery, taskExample, TaskResponse } from '../../kit/codecs.ts'
 import { json, orYaml, text } from '../../kit/reply.ts'
 import { body } from '../../kit/route.ts'
 import { routesOf } from '../../kit/shared-route.ts'
-import { clusterInPath, ClusterPath, ResponseIdQuery, taskExample, TaskResponse } from '../codecs.ts'
+import { clusterInPath, ClusterPath } from '../codecs.ts'
 import {
   aboutExample,
   ApplyQuery,

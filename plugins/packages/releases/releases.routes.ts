@@ -13,10 +13,11 @@ import {
 import { ReleaseNameTaken, ReleaseOptionsRefused, ReleasePending } from '../../../core/packages/releases/ports.ts'
 import { ResponseIdTaken, TaskLocked, TooManyTasks } from '../../../core/tasks/ports.ts'
 import { requires } from '../../kit/access.ts'
+import { ResponseIdQuery, taskExample, TaskResponse } from '../../kit/codecs.ts'
 import { json } from '../../kit/reply.ts'
 import { body } from '../../kit/route.ts'
 import { routesOf } from '../../kit/shared-route.ts'
-import { clusterInPath, ClusterPath, ReleaseOut, ReleasePath, ResponseIdQuery, taskExample, TaskResponse } from '../codecs.ts'
+import { clusterInPath, ClusterPath, ReleaseOut, ReleasePath } from '../codecs.ts'
 import {
   ConsoleConfig,
   HistoryQuery,

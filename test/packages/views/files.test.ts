@@ -110,7 +110,7 @@ for (const [what, files, message] of unreadable) {
   })
 }
 
-const threads = makeChartThreads()
+const threads = makeChartThreads({ jobMilliseconds: 120_000 })
 const texts = makeChartTexts(threads, slices)
 test.after.always(() => threads.close())
 

@@ -1,0 +1,80 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Authorizer } from '../authz/ports.ts'
+import type { ClusterTasks } from '../cluster-tasks/ports.ts'
+import type { HubObject, Hubs } from '../clusters/hubs/ports.ts'
+import type { ClusterStore, ClusterTaskUnitOfWork, MemberCluster, MemberClusters } from '../clusters/ports.ts'
+import type { Cluster } from '../clusters/types.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import { listAt, textAt } from '../kernel/json.ts'
+import type { SignedInCall } from '../kernel/principal.ts'
+import type { ImportSpokeFailure, SpokeImport, SpokeTaskInput } from './imports.ts'
+import { checkClaims, openHub, prepareSpokeTask, SpokeRefused } from './imports.ts'
+import { lifeAuditOf } from './spoke-records.ts'
+
+/** Reports whether a condition of an object is True. */
+export const isTrue = (object: HubObject | undefined, type: string): boolean =>
+  listAt(object?.body, 'status', 'conditions').some((condition) => textAt(condition, 'type') === type && textAt(condition, 'status') === 'True')
+
+export const joined = 'ManagedClusterJoined'
+
+/** An imported cluster to make a spoke of a hub, found by its UID or else by its name. */
+export type SpokeConversion = Pick<SpokeImport, 'grant' | 'claimedOwnerId' | 'claimedHubUid' | 'claimedUid' | 'clusterProfile' | 'responseId'> & { readonly name: string | undefined }
+
+interface Deps {
+  readonly authorizer: Authorizer
+  readonly clusters: Pick<ClusterStore, 'find' | 'findByUid'>
+  readonly clusterTasks: ClusterTasks
+  readonly hubs: Hubs
+  readonly memberClusters: MemberClusters
+  readonly unitOfWork: ClusterTaskUnitOfWork
+}
+
+/** Finds the record to convert, whose stored credential the caller may use. */
+const findRecord = async ({ clusters, authorizer }: Deps, call: SignedInCall<never>, { grant, name, claimedUid }: SpokeConversion): Outcome<Failure<'SpokeRefused'>, Cluster> => {
+  const record = claimedUid !== undefined ? await clusters.findByUid(grant.ownerId, claimedUid) : name === undefined ? undefined : await clusters.find(grant.ownerId, name)
+  if (record === undefined || (name !== undefined && record.name !== name)) return left(SpokeRefused('The account has no cluster with the name or UID of basicInfo.'))
+  if (!record.hasCredential) return left(SpokeRefused(`No access config is stored for the cluster ${record.name}: connect it first.`))
+  const allowed = await authorizer.authorize(call.principal, { type: 'cluster', account: record.ownerName, name: record.name }, 'can_connect')
+  return isLeft(allowed) ? left(SpokeRefused(`You may not connect to the cluster ${record.name}.`)) : right(record)
+}
+
+const checkHub = (record: Cluster, { uid, name }: MemberCluster): Outcome<Failure<'SpokeRefused'>, void> => {
+  const isFree = record.hubClusterUid === '' || record.managedClusterName === ''
+  return Promise.resolve(
+    isFree || record.hubClusterUid === uid
+      ? right(undefined)
+      : left(SpokeRefused(`The cluster ${record.name} is a spoke of another hub than ${name}. Remove it from that one first.`)),
+  )
+}
+
+/**
+ * Makes an imported cluster a spoke of a hub, with its stored credential. The record and the task are written in one transaction. A
+ * cluster that is a spoke of the hub already stays as it is; the same request after a failure continues the conversion.
+ */
+export const makeConvertToSpoke = (deps: Deps) =>
+  async (call: SignedInCall, wanted: SpokeConversion): Outcome<ImportSpokeFailure, void> => {
+    const found = await findRecord(deps, call, wanted)
+    if (isLeft(found)) return found
+    const record = found.right
+    const name = record.managedClusterName === '' ? record.name : record.managedClusterName
+    const opened = await openHub(deps, call, wanted.grant, name)
+    if (isLeft(opened)) return opened
+    const { cluster, hub, managed } = opened.right
+    const claims = checkClaims(cluster, wanted)
+    if (isLeft(claims)) return claims
+    const free = await checkHub(record, cluster)
+    if (isLeft(free)) return free
+    if (record.hubClusterUid === cluster.uid && isTrue(managed, joined) && wanted.clusterProfile === undefined) return right(undefined)
+    const input: SpokeTaskInput = { name, claimedUid: record.uid, clusterProfile: wanted.clusterProfile, installsAgents: true }
+    const task = await prepareSpokeTask(deps, call, opened.right, { verb: 'Convert', input, responseId: wanted.responseId })
+    const written = await deps.unitOfWork.run<ImportSpokeFailure, void>(call, async ({ clusters, tasks, audit }) => {
+      const accepted = await task.acceptIn({ tasks, audit })
+      if (isLeft(accepted) || accepted.right.isRepetition) return isLeft(accepted) ? accepted : right(undefined)
+      const changed = await clusters.change(record.id, record.version, { hubClusterUid: cluster.uid, managedClusterName: name })
+      if (isLeft(changed)) return changed
+      await audit.record(lifeAuditOf(hub, 'cluster.spoke_conversion_requested', { spoke: name, cluster: record.name }))
+      return right(undefined)
+    })
+    if (!isLeft(written)) task.announce()
+    return written
+  }

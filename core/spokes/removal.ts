@@ -1,0 +1,288 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Authorizer } from '../authz/ports.ts'
+import { AccessDenied } from '../authz/ports.ts'
+import type { ClusterTasks, TaskCluster } from '../cluster-tasks/ports.ts'
+import type { Hub, HubKind, HubObject, HubReadFailure, Hubs, SpokeRemovals } from '../clusters/hubs/ports.ts'
+import { clusterSetLabel, managedClusterKind, spokeNameLabel } from '../clusters/hubs/ports.ts'
+import type { ClusterStore, ClusterTransport, ClusterUnitOfWork, MemberClusters } from '../clusters/ports.ts'
+import { ClusterMissing } from '../clusters/ports.ts'
+import type { AccessGrant } from '../kernel/access.ts'
+import type { Clock, Pause } from '../kernel/clock.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import { at, definedFields, listAt, textAt } from '../kernel/json.ts'
+import type { SignedInCall } from '../kernel/principal.ts'
+import type { SubmitFailure, SubmittedTask, TaskEnd, TaskHandler, TaskRun, TaskStep } from '../tasks/ports.ts'
+import { makeRemoveAgents } from './agents.ts'
+import { signingRequestKind } from './join-requests.ts'
+import { addOnKind, cleanupPriority, profileBindingKind, spokeRoleBindingKind, workFinalizer, workKind } from './kinds.ts'
+import type { SpokeKey } from './spoke-records.ts'
+import { changeRecord, lifeAuditOf, recordOfSpoke } from './spoke-records.ts'
+import type { SpokeStep } from './spoke-steps.ts'
+import { notOpened, notYet, over, pollUntil, runSteps, SpokeStuck } from './spoke-steps.ts'
+
+const kind = 'spokes.remove'
+/** How long the agent of a spoke may take to remove what its works have applied. */
+const agentPatienceMs = 10 * 60_000
+/** How long the hub may take to remove what belongs to a spoke. */
+const hubPatienceMs = 2 * 60_000
+
+/** A spoke to remove from its hub. `name` is a DNS-1123 label. */
+export interface SpokeRemoval {
+  readonly grant: AccessGrant
+  readonly name: string
+  /** Gives up what the agent of the spoke does not remove. */
+  readonly isForced: boolean
+  /** Deletes the record of the spoke at the end. */
+  readonly removesRecord: boolean
+  readonly responseId: string | undefined
+}
+
+type Opening = ReturnType<MemberClusters['open']> extends Outcome<infer F, unknown> ? F : never
+export type RemoveSpokeFailure = Opening | HubReadFailure | SubmitFailure
+
+/**
+ * Accepts the removal of a spoke as a task. A name that neither the hub nor a record has is removed already: the result is then
+ * undefined. A repeated request gets the unfinished task.
+ */
+export const makeRemoveSpoke = (deps: {
+  readonly hubs: Hubs
+  readonly memberClusters: MemberClusters
+  readonly clusters: Pick<ClusterStore, 'listOf'>
+  readonly clusterTasks: ClusterTasks
+}) =>
+  async (call: SignedInCall<SubmittedTask>, removal: SpokeRemoval): Outcome<RemoveSpokeFailure, SubmittedTask | undefined> => {
+    const { grant, name, isForced, removesRecord, responseId } = removal
+    const [hub, cluster] = await Promise.all([deps.hubs.open(call, grant), deps.memberClusters.open(call, grant)])
+    if (isLeft(hub)) return hub
+    if (isLeft(cluster)) return cluster
+    const found = await hub.right.get(managedClusterKind, { name })
+    if (isLeft(found)) return found
+    const key = { ownerId: cluster.right.ownerId, hubUid: cluster.right.uid, name }
+    if (found.right === undefined && (await recordOfSpoke(deps.clusters, key)) === undefined) return right(undefined)
+    return deps.clusterTasks.submit<never>(
+      call,
+      cluster.right,
+      {
+        kind,
+        title: `Remove spoke ${name} from hub ${cluster.right.name}`,
+        about: { managedCluster: name },
+        lock: `spoke/${name}`,
+        joinsSameKind: true,
+        right: { type: 'hub', relation: 'can_remove_spokes' },
+        input: { name, isForced, removesRecord },
+        responseId,
+      },
+      // The object that is removed: another one of its name registered later.
+      async () => right(definedFields({ managedClusterUid: found.right?.uid })),
+    )
+  }
+
+/** Removes spokes with their records, on behalf of callers who may remove spokes from the hub. */
+export const makeSpokeRemovals = (deps: Parameters<typeof makeRemoveSpoke>[0] & { readonly authorizer: Authorizer; readonly clusters: Pick<ClusterStore, 'findByUid' | 'listOf'> }): SpokeRemovals => {
+  const remove = makeRemoveSpoke(deps)
+  return {
+    async removeWithRecord(call, { ownerId, hubClusterUid, managedClusterName }, responseId) {
+      const hub = await deps.clusters.findByUid(ownerId, hubClusterUid)
+      if (hub === undefined) return left(ClusterMissing('The hub of the cluster was removed.'))
+      const grant = await deps.authorizer.authorize(call.principal, { type: 'hub', account: hub.ownerName, name: hub.name }, 'can_remove_spokes')
+      if (isLeft(grant)) return left(AccessDenied(`You may not remove spokes from the hub ${hub.name}.`))
+      const removed = await remove(call, { grant: grant.right, name: managedClusterName, isForced: false, removesRecord: true, responseId })
+      if (isLeft(removed)) return removed
+      return removed.right === undefined ? left(ClusterMissing('The cluster was removed by another request.')) : right(removed.right)
+    },
+  }
+}
+
+export interface RemoveSpokeTaskDeps {
+  readonly authorizer: Authorizer
+  readonly clusters: ClusterStore
+  readonly clusterTasks: ClusterTasks
+  readonly clock: Clock
+  readonly hubs: Hubs
+  readonly pause: Pause
+  readonly transport: Pick<ClusterTransport, 'forget'>
+  readonly unitOfWork: ClusterUnitOfWork
+}
+
+/** The work of one task. */
+interface Removal extends TaskCluster, SpokeKey {
+  readonly run: TaskRun
+  readonly hub: Hub
+  readonly isForced: boolean
+  readonly removesRecord: boolean
+}
+
+/** Lists objects in the namespace of a spoke. A hub that does not serve the kind has none. */
+const listWithin = async (hub: Hub, served: HubKind, namespace: string): Outcome<HubReadFailure, readonly HubObject[]> => {
+  const listed = await hub.list(served, { namespace })
+  return isLeft(listed) && listed.left.tag === 'NotAHub' ? right([]) : listed
+}
+
+const plural = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
+
+/** Removes all objects of a kind, and does not wait. Returns their number. */
+const removeAll = async (hub: Hub, served: HubKind, namespace: string): Outcome<Failure, number> => {
+  const listed = await listWithin(hub, served, namespace)
+  if (isLeft(listed)) return listed
+  for (const object of listed.right) {
+    const removed = object.isDeleting ? right(true) : await hub.remove(served, object)
+    if (isLeft(removed)) return removed
+  }
+  return right(listed.right.length)
+}
+
+const priorityOf = ({ body }: HubObject): number => Number(textAt(body, 'metadata', 'annotations', cleanupPriority)) || 0
+
+/** Removes the objects of a kind by their priority, each class after the one before is gone. */
+const removeByPriority = async (deps: RemoveSpokeTaskDeps, { run, hub, name, isForced }: Removal, served: HubKind, what: string, step: TaskStep): Outcome<Failure, string> => {
+  let total = 0
+  const removed = await pollUntil(deps, run, isForced ? 0 : agentPatienceMs, async () => {
+    const listed = await listWithin(hub, served, name)
+    if (isLeft(listed)) return listed
+    total = Math.max(total, listed.right.length)
+    if (listed.right.length === 0) return right(over(undefined))
+    const lowest = Math.min(...listed.right.map(priorityOf))
+    for (const object of listed.right.filter((each) => !each.isDeleting && priorityOf(each) === lowest)) {
+      const done = await hub.remove(served, object)
+      if (isLeft(done)) return done
+    }
+    const names = listed.right.map((each) => each.name).slice(0, 10).join(', ')
+    return right(notYet(`${plural(listed.right.length, what)} remain: ${names}. The agent of the spoke has not removed what they applied.`))
+  })
+  if (!isLeft(removed)) return right(`${plural(total, what)} removed.`)
+  if (!isForced || removed.left.tag !== SpokeStuck.tag) return removed
+  step.say(removed.left.message, { level: 'warning' })
+  return giveUp(hub, name, served, what)
+}
+
+/** Takes the finalizer of the agent from the works that remain. What they applied stays on the spoke. */
+const giveUp = async (hub: Hub, namespace: string, served: HubKind, what: string): Outcome<Failure, string> => {
+  const listed = await listWithin(hub, served, namespace)
+  if (isLeft(listed)) return listed
+  for (const object of listed.right) {
+    const finalizers = listAt(object.body, 'metadata', 'finalizers').filter((each) => each !== workFinalizer)
+    const freed = await hub.edit(served, { namespace, name: object.name }, () => right({ merge: { metadata: { finalizers: finalizers as string[] } } }))
+    if (isLeft(freed)) return freed
+    const removed = await removeAll(hub, served, namespace)
+    if (isLeft(removed)) return removed
+  }
+  return right(`${plural(listed.right.length, what)} given up.`)
+}
+
+const acceptedUid = ({ run }: Removal): string | undefined => run.task.about.managedClusterUid
+
+/** Returns the ManagedCluster, unless it is another one than that of the request. */
+const findManaged = async (removal: Removal): Outcome<Failure, HubObject | undefined> => {
+  const found = await removal.hub.get(managedClusterKind, { name: removal.name })
+  if (isLeft(found) || found.right === undefined) return found
+  return found.right.uid === acceptedUid(removal)
+    ? found
+    : left(SpokeStuck(`The cluster registered again as ${removal.name} while it was removed. It was left as it is: remove it again.`))
+}
+
+const prepare = async (deps: RemoveSpokeTaskDeps, removal: Removal): Outcome<Failure, string> => {
+  const { hub, name } = removal
+  const managed = await findManaged(removal)
+  if (isLeft(managed)) return managed
+  const record = await recordOfSpoke(deps.clusters, removal)
+  if (record !== undefined) {
+    await deps.clusters.observe(record.id, { ...record.status, message: `The cluster is being removed from the hub ${hub.name}.` }, undefined, deps.clock.now())
+  }
+  const freed = await hub.edit(managedClusterKind, { name }, ({ body }) =>
+    right(at(body, 'metadata', 'labels', clusterSetLabel) === undefined ? undefined : { merge: { metadata: { labels: { [clusterSetLabel]: null } } } }),
+  )
+  if (isLeft(freed)) return freed
+  for (const served of [profileBindingKind, spokeRoleBindingKind]) {
+    const removed = await removeAll(hub, served, name)
+    if (isLeft(removed)) return removed
+  }
+  return right(managed.right === undefined ? 'The hub no longer has the cluster.' : 'The cluster is in no cluster set.')
+}
+
+const whyDeleting = ({ body }: HubObject): string => {
+  const condition = listAt(body, 'status', 'conditions').find((each) => textAt(each, 'type') === 'Deleting')
+  const held = listAt(body, 'metadata', 'finalizers').join(', ')
+  return `The hub has not removed the cluster yet: ${textAt(condition, 'message') || `finalizers ${held || 'none'}`}.`
+}
+
+const removeManaged = async (deps: RemoveSpokeTaskDeps, removal: Removal): Outcome<Failure, string> => {
+  const { hub, name, run } = removal
+  const found = await findManaged(removal)
+  if (isLeft(found)) return found
+  if (found.right !== undefined) {
+    const denied = await hub.edit(managedClusterKind, { name }, ({ uid, body }) =>
+      right(uid === acceptedUid(removal) && at(body, 'spec', 'hubAcceptsClient') === true ? { merge: { spec: { hubAcceptsClient: false } } } : undefined),
+    )
+    if (isLeft(denied)) return denied
+    const removed = found.right.isDeleting ? right(true) : await hub.remove(managedClusterKind, found.right)
+    if (isLeft(removed)) return removed
+    const gone = await pollUntil(deps, run, hubPatienceMs, async () => {
+      const now = await hub.get(managedClusterKind, { name })
+      if (isLeft(now)) return now
+      return right(now.right !== undefined && now.right.uid === acceptedUid(removal) ? notYet(whyDeleting(now.right)) : over(undefined))
+    })
+    if (isLeft(gone)) return gone
+  }
+  // An approved request of a removed cluster would leave an agent with a certificate that never registers.
+  const requests = await hub.list(signingRequestKind, { labelSelector: `${spokeNameLabel}=${name}` })
+  if (isLeft(requests)) return requests
+  for (const request of requests.right.filter(({ body }) => textAt(body, 'status', 'certificate') === '')) {
+    const removed = await hub.remove(signingRequestKind, request)
+    if (isLeft(removed)) return removed
+  }
+  return right('The hub no longer manages the cluster.')
+}
+
+const settleRecord = async (deps: RemoveSpokeTaskDeps, removal: Removal): Outcome<Failure, string> => {
+  const { call, hub, name, removesRecord, run } = removal
+  const record = await recordOfSpoke(deps.clusters, removal)
+  const entry = lifeAuditOf(hub, 'cluster.spoke_removed', { spoke: name, forced: removal.isForced, task: run.task.ref })
+  // A record without a credential was reached through the hub, and now not at all.
+  if (record === undefined || removesRecord || !record.hasCredential) {
+    await deps.unitOfWork.run<never, void>(call, async ({ clusters, audit }) => {
+      if (record !== undefined) await clusters.remove(record.id)
+      await audit.record(entry)
+      return right(undefined)
+    })
+    if (record !== undefined) await deps.transport.forget(record.id)
+    return right(record === undefined ? 'The account has no record of the cluster.' : `The record ${record.name} is deleted.`)
+  }
+  const unlinked = await changeRecord(deps.unitOfWork, call, record.id, () => ({ change: { hubClusterUid: '', managedClusterName: '' }, entry }))
+  if (isLeft(unlinked)) return unlinked
+  await deps.clusters.observe(record.id, { ...record.status, message: '' }, undefined, deps.clock.now())
+  return right(`The record ${record.name} stays, without its hub.`)
+}
+
+/**
+ * Removes spokes in the order that their agents need: add-ons, works by their priority while the agent is alive, the agent, and then the
+ * ManagedCluster.
+ */
+export const removeSpokeKind = (deps: RemoveSpokeTaskDeps): TaskHandler => {
+  const removeAgents = makeRemoveAgents(deps)
+  const steps = (removal: Removal): readonly SpokeStep[] => [
+    { title: 'Free the cluster from sets and bindings', work: () => prepare(deps, removal) },
+    { title: 'Remove the add-ons', work: (step) => removeByPriority(deps, removal, addOnKind, 'add-on', step) },
+    { title: 'Remove the works', work: (step) => removeByPriority(deps, removal, workKind, 'work', step) },
+    { title: 'Remove the agents from the cluster', work: async (step) => removeAgents(removal.run, removal.call, await recordOfSpoke(deps.clusters, removal), removal.name, step) },
+    { title: 'Remove the cluster from the hub', work: () => removeManaged(deps, removal) },
+    { title: 'Update the records', work: () => settleRecord(deps, removal) },
+  ]
+  return {
+    kind,
+    run: (asked) =>
+      deps.clusterTasks.run(
+        asked,
+        async (run, opened): Promise<TaskEnd> => {
+          const hub = await deps.hubs.open(opened.call, opened.grant)
+          if (isLeft(hub)) return notOpened(hub.left)
+          const { name, isForced, removesRecord } = run.input as unknown as Pick<Removal, 'name' | 'isForced' | 'removesRecord'>
+          const { ownerId, uid: hubUid } = opened.cluster
+          const removal: Removal = { ...opened, run, hub: hub.right, ownerId, hubUid, name, isForced, removesRecord }
+          const end = await runSteps(run, steps(removal))
+          return end ?? { state: 'succeeded', message: `${name} is removed from the hub ${hub.right.name}.`, result: { spoke: name, hub: hub.right.name } }
+        },
+        notOpened,
+      ),
+    recover: 'run-again',
+  }
+}

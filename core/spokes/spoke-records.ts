@@ -1,0 +1,51 @@
+import { isLeft, right } from 'fp-ts/lib/Either.js'
+import type { ClusterStore, ClusterStores, ClusterUnitOfWork } from '../clusters/ports.ts'
+import type { Cluster, ClusterChange } from '../clusters/types.ts'
+import { defineAudit, type AuditEntry } from '../kernel/unit-of-work.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import type { AccountId } from '../kernel/ids.ts'
+import type { SignedInCall } from '../kernel/principal.ts'
+
+/** Returns the audit row of a step in the life of a spoke. The object of the row is the record of the hub. */
+export const lifeAuditOf = defineAudit(
+  'cluster',
+  ['cluster.spoke_import_requested', 'cluster.spoke_conversion_requested', 'cluster.spoke_identified', 'cluster.spoke_imported', 'cluster.spoke_removed'],
+  ({ id, ownerId, name }: Pick<Cluster, 'id' | 'ownerId' | 'name'>) => ({ objectId: id, objectName: name, tenantId: ownerId }),
+)
+
+/** The name of a spoke within the hub with that UID. */
+export interface SpokeKey {
+  readonly ownerId: AccountId
+  readonly hubUid: string
+  readonly name: string
+}
+
+/** Returns the owner's record of a spoke. */
+export const recordOfSpoke = async (clusters: Pick<ClusterStore, 'listOf'>, { ownerId, hubUid, name }: SpokeKey): Promise<Cluster | undefined> =>
+  (await clusters.listOf(ownerId)).find((cluster) => cluster.hubClusterUid === hubUid && cluster.managedClusterName === name)
+
+const maxAttempts = 5
+
+/**
+ * Changes a record as it is now, whatever other requests change. `write` returns the audit row, or undefined to change nothing.
+ * Returns undefined if the record does not exist.
+ */
+export const changeRecord = async (
+  unitOfWork: ClusterUnitOfWork,
+  call: SignedInCall,
+  id: Cluster['id'],
+  changeOf: (cluster: Cluster) => { readonly change: ClusterChange; readonly entry: AuditEntry } | undefined,
+): Outcome<Failure<'ClusterChanged'>, Cluster | undefined> => {
+  const once = async ({ clusters, audit }: ClusterStores): Outcome<Failure<'ClusterChanged'>, Cluster | undefined> => {
+    const cluster = await clusters.get(id)
+    const wanted = cluster === undefined ? undefined : changeOf(cluster)
+    if (cluster === undefined || wanted === undefined) return right(cluster)
+    const changed = await clusters.change(id, cluster.version, wanted.change)
+    if (!isLeft(changed)) await audit.record(wanted.entry)
+    return changed
+  }
+  for (let attempt = 1; ; attempt += 1) {
+    const done = await unitOfWork.run<Failure<'ClusterChanged'>, Cluster | undefined>(call, once)
+    if (!isLeft(done) || attempt === maxAttempts) return done
+  }
+}

@@ -1,0 +1,201 @@
+import { appliedManifestWorks, klusterlets, managedClusters, manifestWorks, namespaces, secrets } from '../support/hub/api/kinds.ts'
+import { agentNamespace, bootstrapSecret, clusterSetLabel } from '../support/hub/api/ocm-names.ts'
+import { needing } from '../support/components/needing.ts'
+import { until } from '../support/until.ts'
+import { eventsOf } from '../tasks/task-client.ts'
+import { expectStatus, importCluster } from '../clusters/cluster-world.ts'
+import { startLifeWorld, type LifeWorld } from './life-world.ts'
+
+/** Import of spokes and conversion of clusters, with the controllers, the operator and the agents of the test hub. */
+const test = needing('kubernetes', 'spoke-kubernetes')
+
+let world: LifeWorld
+
+test.before(async () => {
+  world = await startLifeWorld()
+})
+test.after.always(() => world?.stop())
+
+const importing = (name: string, more: { provider?: object; basicInfo?: object; components?: object } = {}) =>
+  world.post('import-spoke', { basicInfo: { name, displayName: 'A spoke', ...more.basicInfo }, provider: { accessConfig: world.spokeConfig, ...more.provider }, components: more.components ?? {} })
+const shown = async (name: string) => (await world.service.send('GET', `/api/v1/clusters/${world.org}/${name}`, { token: world.owner.token })).json
+const spoke = () => world.hub.spoke
+
+test.serial('a cluster is imported with its access config, and removed with its agents', async (t) => {
+  const name = world.hub.name()
+  t.is((await expectStatus(importing(name, { components: { clusterProfile: name } }), 200)).text, '')
+  t.like(await shown(name), { name, displayName: 'A spoke', hubClusterName: 'hub' })
+  const imported = await world.ended('spokes.import', name)
+  t.is(imported.state, 'succeeded', JSON.stringify(imported))
+  const record = await shown(name)
+  t.like(record, { hubClusterName: 'hub', status: { phase: 'Active' }, uid: (await spoke().get(namespaces, 'kube-system'))?.metadata.uid })
+  t.true((record as { clusterManagers: string[] }).clusterManagers.includes('OCMSpoke'))
+  t.is((await world.managed(name))?.metadata.labels?.[clusterSetLabel], `cp-${name}`)
+  const events = JSON.stringify(await eventsOf(world.service, world.owner.token, imported.id))
+  const kubeconfig = Buffer.from((await spoke().get(secrets, bootstrapSecret, agentNamespace))?.data?.['kubeconfig'] ?? '', 'base64').toString()
+  const token = /eyJ[\w.-]+/.exec(kubeconfig)?.[0]
+  t.truthy(token)
+  t.false(events.includes(token!.slice(0, 40)))
+
+  const again = await importing(name, { components: { clusterProfile: name } })
+  t.is(again.status, 200, 'the same request finds nothing to do')
+  await until('the second end', async () => ((found) => (found.id !== imported.id && found.state === 'succeeded' ? true : undefined))(await world.task('spokes.import', name)))
+
+  await world.hub.client.create(manifestWorks, { metadata: { name: 'shop', namespace: name }, spec: { workload: { manifests: [] } } })
+  await until('the work on the spoke', async () => (await spoke().list(appliedManifestWorks)).items.find(({ spec }) => spec.manifestWorkName === 'shop'))
+  await expectStatus(world.post('remove-managed-cluster', { clusterName: name }), 200)
+  const removed = await world.ended('spokes.remove', name)
+  t.is(removed.state, 'succeeded', JSON.stringify(removed))
+  t.is(await spoke().get(klusterlets, 'klusterlet'), undefined)
+  t.is(await world.managed(name), undefined)
+  t.like(await shown(name), { name, hubClusterName: '', hubClusterUID: '' })
+  t.deepEqual(
+    [...new Set((await world.actions()).filter((action) => action.startsWith('cluster.spoke_')))].sort(),
+    ['cluster.spoke_identified', 'cluster.spoke_import_requested', 'cluster.spoke_imported', 'cluster.spoke_removed', 'cluster.spoke_requests_approved'],
+  )
+  await world.finishNamespace(agentNamespace)
+  await expectStatus(world.service.send('DELETE', `/api/v1/clusters/${world.org}/${name}`, { token: world.owner.token }), 200)
+})
+
+test.serial('an import that dies after any of its steps is continued, and so is a removal', async (t) => {
+  const name = world.hub.name()
+  await world.pauseTasks('spokes.import')
+  await expectStatus(importing(name), 200)
+  t.is((await world.ended('spokes.import', name)).message, 'not done here')
+  for (let step = 1; step <= 6; step += 1) await t.throwsAsync(world.runUntilStep('spokes.import', name, step), { message: 'the process dies' })
+  const end = await world.runUntilStep('spokes.import', name, Infinity)
+  t.is(end.state, 'succeeded', JSON.stringify(end))
+  t.like(await shown(name), { status: { phase: 'Active' }, hubClusterName: 'hub' })
+  await world.pauseTasks('spokes.remove')
+  await expectStatus(world.post('remove-managed-cluster', { clusterName: name }), 200)
+  for (let step = 1; step <= 6; step += 1) await t.throwsAsync(world.runUntilStep('spokes.remove', name, step), { message: 'the process dies' })
+  const removed = await world.runUntilStep('spokes.remove', name, Infinity)
+  t.is(removed.state, 'succeeded', JSON.stringify(removed))
+  t.is(await world.managed(name), undefined)
+  await world.finishNamespace(agentNamespace)
+  await world.resumeTasks()
+  await expectStatus(world.service.send('DELETE', `/api/v1/clusters/${world.org}/${name}`, { token: world.owner.token }), 200)
+})
+
+test.serial('an imported cluster becomes a spoke with its stored access config; a repeated request changes nothing', async (t) => {
+  const name = world.hub.name()
+  await expectStatus(importCluster(world.service.send, world.owner.token, world.org, name, world.spokeConfig), 200)
+  await expectStatus(world.post('convert/spoke', { basicInfo: { name } }), 200)
+  const converted = await world.ended('spokes.import', name)
+  t.is(converted.state, 'succeeded', JSON.stringify(converted))
+  t.like(await shown(name), { hubClusterName: 'hub', status: { phase: 'Active' } })
+  await expectStatus(world.post('convert/spoke', { basicInfo: { name } }), 200)
+  t.is((await world.task('spokes.import', name)).id, converted.id)
+  const missing = await world.post('convert/spoke', { basicInfo: { name: 'no-such-cluster' } })
+  t.is(missing.status, 422)
+  await expectStatus(world.service.send('POST', `/api/v1/clustersv2/${world.org}/${name}/remove`, { token: world.owner.token, body: { components: { spokeComponent: true } } }), 200)
+  t.is((await world.ended('spokes.remove', name)).state, 'succeeded')
+  t.is(await world.managed(name), undefined)
+  await expectStatus(world.service.send('GET', `/api/v1/clusters/${world.org}/${name}`, { token: world.owner.token }), 404)
+  await world.finishNamespace(agentNamespace)
+  const hub = await world.service.send('POST', `/api/v1/clustersv2/${world.org}/hub/remove`, { token: world.owner.token, body: { components: { spokeComponent: true } } })
+  t.is(hub.status, 422, 'no hub manages it')
+})
+
+test.serial('a cluster with the agents of another name is refused, and does not get onto the hub', async (t) => {
+  const [name, other] = [world.hub.name(), { metadata: { name: 'klusterlet' }, spec: { clusterName: 'a-spoke-of-another-hub' } }]
+  await until('the end of the agents before', async () => ((await spoke().get(klusterlets, 'klusterlet')) === undefined ? true : undefined))
+  await spoke().create(klusterlets, other)
+  t.teardown(() => spoke().remove(klusterlets, other))
+  await expectStatus(importing(name), 200)
+  const refusedImport = await world.ended('spokes.import', name)
+  t.is(refusedImport.state, 'failed')
+  t.regex(String(refusedImport['error']), /a spoke already, under the name a-spoke-of-another-hub/)
+  t.is(await world.managed(name), undefined)
+  await expectStatus(world.service.send('DELETE', `/api/v1/clusters/${world.org}/${name}`, { token: world.owner.token }), 200)
+})
+
+test.serial('without an access config the import waits for the command, and accepts the cluster then', async (t) => {
+  const name = world.hub.name()
+  await expectStatus(world.post('import-spoke', { basicInfo: { name } }), 200)
+  t.like(await shown(name), { status: { phase: 'Registered' }, hubClusterName: 'hub' })
+  await until('the wait', async () => ((await eventsOf(world.service, world.owner.token, (await world.task('spokes.import', name)).id)).find(({ step }) => step?.startsWith('Wait'))))
+  t.falsy((await world.managed(name))?.spec?.hubAcceptsClient)
+  await world.hub.agent(name)
+  const imported = await world.ended('spokes.import', name)
+  t.is(imported.state, 'succeeded', JSON.stringify(imported))
+  t.true((await world.managed(name))?.spec?.hubAcceptsClient)
+  await expectStatus(world.service.send('DELETE', `/api/v1/clusters/${world.org}/${name}`, { token: world.owner.token }), 200)
+})
+
+test.serial('a cluster that is removed from the hub, and a record that is removed, end the import', async (t) => {
+  const name = world.hub.name()
+  await expectStatus(world.post('import-spoke', { basicInfo: { name } }), 200)
+  await until('the wait', async () => ((await eventsOf(world.service, world.owner.token, (await world.task('spokes.import', name)).id)).find(({ step }) => step?.startsWith('Wait'))))
+  const during = await world.post('remove-managed-cluster', { clusterName: name })
+  t.is(during.status, 409, 'the import is named, and can be cancelled')
+  await expectStatus(world.service.send('DELETE', `/api/v1/clusters/${world.org}/${name}`, { token: world.owner.token }), 200)
+  const ended = await world.ended('spokes.import', name)
+  t.is(ended.state, 'failed')
+  t.regex(String(ended['error']), /removed during the import/)
+})
+
+test.serial('of two imports of one name one is accepted', async (t) => {
+  const name = world.hub.name()
+  const answers = await Promise.all([1, 2, 3].map(() => world.post('import-spoke', { basicInfo: { name } })))
+  t.is(answers.filter(({ status }) => status === 200).length, 1, JSON.stringify(answers.map(({ status, text }) => [status, text])))
+  t.true(answers.every(({ status }) => [200, 409, 422].includes(status)))
+  const task = await world.task('spokes.import', name)
+  await world.service.send('POST', `/api/v1/tasks/${task.id}/cancel`, { token: world.owner.token })
+  t.is((await world.ended('spokes.import', name)).state, 'cancelled')
+  t.regex(JSON.stringify(await shown(name)), /was cancelled/)
+})
+
+const config = (user: object, server = 'https://k8s.example.com') =>
+  JSON.stringify({ apiVersion: 'v1', kind: 'Config', clusters: [{ name: 'c', cluster: { server } }], users: [{ name: 'u', user }], contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }], 'current-context': 'x' })
+
+const refused: readonly (readonly [string, object])[] = [
+  ['no name', { basicInfo: {} }],
+  ['no basicInfo', {}],
+  ['a name that is no label', { basicInfo: { name: 'Shop_1' } }],
+  ['a name of another record', { basicInfo: { name: 'hub' } }],
+  ['another owner', { basicInfo: { name: 'a', ownerID: 1 } }],
+  ['another hub', { basicInfo: { name: 'a', hubClusterID: 'another' } }],
+  ['an unknown way to authenticate', { basicInfo: { name: 'a' }, provider: { managedAuthMode: 'Magic' } }],
+  ['a profile that is no label', { basicInfo: { name: 'a' }, components: { clusterProfile: 'A b' } }],
+  ['a kubeconfig that runs a command', { basicInfo: { name: 'a' }, provider: { accessConfig: config({ exec: { command: 'sh', apiVersion: 'client.authentication.k8s.io/v1' } }) } }],
+  ['a kubeconfig with a plugin', { basicInfo: { name: 'a' }, provider: { accessConfig: config({ 'auth-provider': { name: 'oidc' } }) } }],
+  ['a kubeconfig with a file', { basicInfo: { name: 'a' }, provider: { accessConfig: config({ tokenFile: '/etc/passwd' }) } }],
+  ['a link-local address', { basicInfo: { name: 'a' }, provider: { accessConfig: config({ token: 'x' }, 'https://169.254.169.254') } }],
+  ['a kubeconfig that is none', { basicInfo: { name: 'a' }, provider: { accessConfig: 'hello' } }],
+]
+for (const [what, body] of refused) {
+  test.serial(`an import is refused with 422 for: ${what}`, async (t) => {
+    const answer = await world.post('import-spoke', body)
+    t.is(answer.status, 422, answer.text)
+    t.is((await world.service.send('GET', `/api/v1/clusters/${world.org}/a`, { token: world.owner.token })).status, 404)
+  })
+}
+
+test.serial('a cluster that does not respond: the request is accepted, the task fails, and the record says why', async (t) => {
+  const name = world.hub.name()
+  await expectStatus(world.post('import-spoke', { basicInfo: { name }, provider: { accessConfig: config({ token: 'x' }, 'https://127.0.0.1:1') } }), 200)
+  t.is((await world.ended('spokes.import', name)).state, 'failed')
+  t.like(await shown(name), { status: { phase: 'Registered' } })
+  t.regex(JSON.stringify(await shown(name)), /import into the hub failed/)
+  t.is(await world.managed(name), undefined)
+})
+
+test.serial('a wrong UID, and a ManagedCluster of another cluster, fail the task before anything is installed', async (t) => {
+  const wrong = world.hub.name()
+  await expectStatus(importing(wrong, { basicInfo: { clusterUID: 'another-uid' } }), 200)
+  t.regex(String((await world.ended('spokes.import', wrong))['error']), /clusterUID/)
+  const other = world.hub.name()
+  await world.hub.client.create(managedClusters, { metadata: { name: other }, spec: { managedClusterClientConfigs: [{ url: 'https://elsewhere.example.com', caBundle: 'AAAA' }] } })
+  await expectStatus(importing(other), 200)
+  t.regex(String((await world.ended('spokes.import', other))['error']), /another cluster/)
+  t.is(await spoke().get(klusterlets, 'klusterlet'), undefined)
+})
+
+test.serial('who may not import into the hub is refused', async (t) => {
+  const stranger = await world.people.person('stranger')
+  for (const path of ['import-spoke', 'convert/spoke']) t.is((await world.post(path, { basicInfo: { name: 'mine' } }, stranger)).status, 404)
+  const member = await world.people.person('member')
+  await world.people.teamWithRole(world.owner, world.org, [member], [{ namespace: 'cluster_mgmt', action: 'view clusters' }, { namespace: 'cluster_mgmt', action: 'view hubs' }])
+  for (const path of ['import-spoke', 'convert/spoke']) t.is((await world.post(path, { basicInfo: { name: 'mine' } }, member)).status, 403)
+})

@@ -1,0 +1,111 @@
+import { needing } from '../support/components/needing.ts'
+import { managedClusterAddOns, managedClusters, manifestWorks, namespaces, signingRequests } from '../support/hub/api/kinds.ts'
+import { cleanupPriorityAnnotation, clusterNameLabel, clusterSetLabel } from '../support/hub/api/ocm-names.ts'
+import { until } from '../support/until.ts'
+import { eventsOf } from '../tasks/task-client.ts'
+import { expectStatus } from '../clusters/cluster-world.ts'
+import { startLifeWorld, type LifeWorld } from './life-world.ts'
+
+/** The removal of spokes, with the controllers and agents of the test hub. */
+const test = needing('kubernetes', 'spoke-kubernetes')
+
+let world: LifeWorld
+
+test.before(async () => {
+  world = await startLifeWorld()
+})
+test.after.always(() => world?.stop())
+
+const remove = (clusterName: string, more: object = {}) => world.post('remove-managed-cluster', { clusterName, ...more })
+const ended = (name: string) => world.ended('spokes.remove', name)
+const workOf = (namespace: string, name: string, priority?: string) => ({
+  metadata: { name, namespace, ...(priority === undefined ? {} : { annotations: { [cleanupPriorityAnnotation]: priority } }) },
+  spec: { workload: { manifests: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'default' }, data: {} }] } },
+})
+const worksOf = async (namespace: string): Promise<readonly string[]> => (await world.hub.client.list(manifestWorks, { namespace })).items.map(({ metadata }) => metadata.name)
+
+test('a spoke with works and an add-on is removed; a repeated request joins the task, and later there is nothing to do', async (t) => {
+  const { name } = await world.joined()
+  await world.hub.client.create(manifestWorks, workOf(name, 'late', '50'))
+  await world.hub.client.create(manifestWorks, workOf(name, 'early'))
+  const addOn = { metadata: { name: 'hello', namespace: name }, spec: {} }
+  await world.hub.client.create(managedClusterAddOns, addOn)
+  await until('the agent to hold the works', async () => ((await world.hub.client.list(manifestWorks, { namespace: name })).items.every(({ metadata }) => (metadata.finalizers ?? []).length > 0) ? true : undefined))
+  const answers = await Promise.all([1, 2, 3].map(() => remove(name)))
+  t.deepEqual(answers.map(({ status, text }) => [status, text]), [[200, ''], [200, ''], [200, '']])
+  const task = await ended(name)
+  t.is(task.state, 'succeeded', JSON.stringify(task))
+  t.is(await world.managed(name), undefined)
+  t.deepEqual(await worksOf(name), [])
+  const steps = (await eventsOf(world.service, world.owner.token, task.id)).flatMap(({ step }) => step ?? [])
+  t.deepEqual(steps.slice(2), [
+    'Free the cluster from sets and bindings', 'Remove the add-ons', 'Remove the works', 'Remove the agents from the cluster', 'Remove the cluster from the hub', 'Update the records',
+  ])
+  await expectStatus(remove(name), 200)
+  t.is((await world.task('spokes.remove', name)).id, task.id)
+  t.true((await world.actions()).includes('cluster.spoke_removed'))
+})
+
+test('a spoke that was never accepted is removed with its requests, so that its agent cannot join later', async (t) => {
+  const name = world.hub.name()
+  const agent = await world.hub.agent(name, { registersAgain: false })
+  const requests = async () => (await world.hub.client.list(signingRequests, { labelSelector: `${clusterNameLabel}=${name}` })).items.map(({ metadata }) => metadata.uid)
+  const before = await until('a request', async () => ((found) => (found.length > 0 ? found : undefined))(await requests()))
+  await agent.stop()
+  await expectStatus(remove(name), 200)
+  t.is((await ended(name)).state, 'succeeded')
+  t.is(await world.managed(name), undefined)
+  t.false((await requests()).some((uid) => before.includes(uid)))
+})
+
+test('works of a dead agent stay and the task waits; a cancel ends it, and force gives the works up', async (t) => {
+  const { name, agent } = await world.joined()
+  await world.hub.client.create(manifestWorks, workOf(name, 'held'))
+  await until('the agent to hold the work', async () => ((await world.hub.client.get(manifestWorks, 'held', name))?.metadata.finalizers?.length ? true : undefined))
+  await agent.stop()
+  await expectStatus(remove(name), 200)
+  await until('the work to be deleted', async () => ((await world.hub.client.get(manifestWorks, 'held', name))?.metadata.deletionTimestamp === undefined ? undefined : true))
+  const waiting = await world.task('spokes.remove', name)
+  t.is(waiting.state, 'running')
+  t.is((await world.managed(name))?.metadata.deletionTimestamp, undefined, 'the ManagedCluster is not deleted before its works')
+  await expectStatus(world.service.send('POST', `/api/v1/tasks/${waiting.id}/cancel`, { token: world.owner.token }), 202)
+  const cancelled = await ended(name)
+  t.is(cancelled.state, 'cancelled')
+  t.regex(cancelled.message, /Stopped after "Remove the add-ons"/)
+  await expectStatus(remove(name, { force: true }), 200)
+  const forced = await until('the second task', async () => ((found) => (found.id === cancelled.id ? undefined : found))(await world.task('spokes.remove', name)))
+  const done = await until('its end', async () => ((found) => (found.id === forced.id ? found : undefined))(await ended(name)))
+  t.is(done.state, 'succeeded', JSON.stringify(done))
+  t.deepEqual(await worksOf(name), [])
+})
+
+test('the spoke leaves its cluster set first', async (t) => {
+  const { name } = await world.joined()
+  await world.hub.client.patch(managedClusters, { metadata: { name } }, { metadata: { labels: { [clusterSetLabel]: 'default' }, finalizers: ['test.example/held'] } })
+  await expectStatus(remove(name), 200)
+  const found = await until('the spoke to be in no set', async () => ((cluster) => (cluster?.metadata.labels?.[clusterSetLabel] === undefined ? cluster : undefined))(await world.managed(name)))
+  t.is(found.metadata.name, name)
+  await until('the deletion', async () => ((await world.managed(name))?.metadata.deletionTimestamp === undefined ? undefined : true))
+  t.is((await world.managed(name))?.spec?.hubAcceptsClient, false)
+  await world.hub.client.patch(managedClusters, { metadata: { name } }, { metadata: { finalizers: null } })
+  t.is((await ended(name)).state, 'succeeded')
+})
+
+test('names that are no labels are 422, other people are refused, and nothing is submitted', async (t) => {
+  for (const body of [{}, { clusterName: 'A_b' }, { clusterName: 'a/b' }, { clusterName: 7 }, { clusterName: '' }]) t.is((await world.post('remove-managed-cluster', body)).status, 422, JSON.stringify(body))
+  const stranger = await world.people.person('stranger')
+  t.is((await world.post('remove-managed-cluster', { clusterName: 'kube' }, stranger)).status, 404)
+  const member = await world.people.person('member')
+  await world.people.teamWithRole(world.owner, world.org, [member], [{ namespace: 'cluster_mgmt', action: 'view clusters' }, { namespace: 'cluster_mgmt', action: 'view hubs' }, { namespace: 'cluster_mgmt', action: 'accept spokes' }])
+  t.is((await world.post('remove-managed-cluster', { clusterName: 'kube' }, member)).status, 403)
+  t.is((await world.post('remove-managed-cluster', { clusterName: 'no-such-spoke' })).text, '')
+  t.truthy(await world.hub.client.get(namespaces, 'default'))
+})
+
+test('the hubs of all accounts of a caller; those of others are not in it', async (t) => {
+  const hubsOf = async (token: string): Promise<readonly unknown[]> => (await expectStatus(world.service.send('GET', '/api/v1/clustersv2/all-hubs', { token }), 200)).json
+  const [found, ...others] = await hubsOf(world.owner.token)
+  t.like(found, { name: 'hub', ownerName: world.org, hubType: 'OCM' })
+  t.deepEqual(others, [])
+  t.deepEqual(await hubsOf((await world.people.person('somebody-else')).token), [])
+})
