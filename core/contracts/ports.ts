@@ -201,17 +201,11 @@ export interface RevokedSerial {
 export interface LicenseSigner {
   /** Makes a self-signed authority with a new key. The organization is part of its name, which wildcard licenses refer to. */
   makeAuthority(about: { readonly organization: string; readonly notBefore: Date; readonly notAfter: Date }): Promise<LicenseAuthority>
-<<<<<<< HEAD
   /** Returns why the authority cannot sign licenses now; undefined if it can. */
   faultOf(authority: LicenseAuthority, now: Date): Promise<string | undefined>
   /** Returns the validity of a stored authority. */
   validityOf(certificatePem: string): Validity
   /** Signs a license with a new serial of 128 random bits. The key of the license itself is thrown away: nothing uses it. */
-=======
-  /** Returns why the authority cannot sign licenses; undefined if it can. */
-  faultOf(authority: LicenseAuthority): Promise<string | undefined>
-  /** Signs a license with a new serial of 128 random bits. The key of the license itself is thrown away: it has no use. */
->>>>>>> h-contracts
   sign(authority: LicenseAuthority, content: LicenseContent): Promise<{ readonly serial: string; readonly certificatePem: string }>
   /** Signs a revocation list in PEM. */
   signRevocations(authority: LicenseAuthority, revoked: readonly RevokedSerial[], thisUpdate: Date, nextUpdate: Date): Promise<string>
