@@ -1,7 +1,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import { CORE_SCHEMA, load } from 'js-yaml'
-import type { ClusterInfoReader } from '../../core/spokes/ports.ts'
+import type { ClusterInfoReader } from '../../core/clusters/hubs/ports.ts'
 import { readPem, readServer } from './kubeconfig.ts'
 
 /** In characters. A kubeconfig of one cluster is about 3 KB. */

@@ -3,10 +3,11 @@ import { clusterInfoReader } from '../../adapters/kubernetes/cluster-info.ts'
 import { makeSqlHubMembers } from '../../adapters/sql/spokes/hub-members.ts'
 import { AuthorizerToken } from '../../core/authz/ports.ts'
 import { ClusterTasksToken } from '../../core/cluster-tasks/ports.ts'
-import { HubsToken, SpokeRemovalsToken } from '../../core/clusters/hubs/ports.ts'
+import { makeSpokeHubs } from '../../core/clusters/hubs/hub-of-spoke.ts'
+import { ClusterInfoReaderToken, HubsToken, SpokeHubsToken, SpokeRemovalsToken } from '../../core/clusters/hubs/ports.ts'
 import { ClusterStoreToken, MemberClustersToken } from '../../core/clusters/ports.ts'
 import { makeSpokeRemovals } from '../../core/spokes/removal.ts'
-import { AgentImagesToken, CertificateRequestReaderToken, ClusterInfoReaderToken, HubMembersToken } from '../../core/spokes/ports.ts'
+import { AgentImagesToken, CertificateRequestReaderToken, HubMembersToken } from '../../core/spokes/ports.ts'
 import type { Provide } from '../boot.ts'
 
 /** Provides what hubs and spokes need beside the connections to clusters. */
@@ -15,6 +16,14 @@ export const provideSpokes: Provide = (container, { database, settings }) => {
   container.provideValue(CertificateRequestReaderToken, certificateRequestReader)
   container.provideValue(ClusterInfoReaderToken, clusterInfoReader)
   container.provide(HubMembersToken, () => makeSqlHubMembers(database)(database))
+  container.provide(SpokeHubsToken, (resolve) =>
+    makeSpokeHubs({
+      authorizer: resolve(AuthorizerToken),
+      clusterInfo: resolve(ClusterInfoReaderToken),
+      clusters: resolve(ClusterStoreToken),
+      hubs: resolve(HubsToken),
+    }),
+  )
   container.provide(SpokeRemovalsToken, (resolve) =>
     makeSpokeRemovals({
       authorizer: resolve(AuthorizerToken),

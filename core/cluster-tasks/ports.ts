@@ -24,7 +24,7 @@ export interface ClusterWork {
    * no other one is accepted. Undefined for work that changes nothing.
    */
   readonly lock: string | undefined
-  /** A request for the same work while it is unfinished gets the unfinished task instead of TaskLocked. */
+  /** A request for the same work, with the same title, while it is unfinished gets the unfinished task instead of TaskLocked. */
   readonly joinsSameKind?: boolean
   /** The right to connect by default. */
   readonly right?: ClusterTaskRight

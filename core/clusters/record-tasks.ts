@@ -6,7 +6,7 @@ import { definedFields } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { PreparedTask, SubmitFailure, TaskEnd, TaskHandler, TaskRun, Tasks } from '../tasks/ports.ts'
 import { auditOf } from './audit.ts'
-import type { FindHub } from './hubs/hub-of-spoke.ts'
+import type { SpokeHubs } from './hubs/ports.ts'
 import type { ClusterStore, ClusterUnitOfWork } from './ports.ts'
 import { ClusterMissing } from './ports.ts'
 import type { Cluster } from './types.ts'
@@ -48,7 +48,7 @@ interface Deps {
   readonly authorizer: Authorizer
   readonly clusters: Pick<ClusterStore, 'get'>
   readonly unitOfWork: ClusterUnitOfWork
-  readonly findHub: FindHub
+  readonly spokeHubs: SpokeHubs
 }
 
 /** Returns the record of a task, if its actor may still see it. */
@@ -65,7 +65,7 @@ const openRecord = async ({ authorizer, clusters }: Deps, run: TaskRun): Outcome
 /** Looks for the hub of a spoke among the hubs of the account, and records it. */
 const linkToHub = async (deps: Deps, run: TaskRun, call: SignedInCall, cluster: Cluster): Promise<Cluster> => {
   const step = run.progress.step('Find the hub of the spoke')
-  const found = await deps.findHub(call, cluster)
+  const found = await deps.spokeHubs.find(call, cluster)
   if (found === undefined) {
     step.done('No hub of this account manages the cluster.')
     return cluster

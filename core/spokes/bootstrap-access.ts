@@ -1,12 +1,11 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { Hub, HubChangeFailure, HubKind, HubObject, HubReadFailure } from '../clusters/hubs/ports.ts'
+import type { ClusterInfoReader, Hub, HubAddress, HubChangeFailure, HubKind, HubObject, HubReadFailure } from '../clusters/hubs/ports.ts'
 import { ClusterUnreachable } from '../clusters/ports.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import { textAt } from '../kernel/json.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { secret } from '../kernel/secret.ts'
-import type { ClusterInfoReader, HubAddress } from './ports.ts'
 
 /** The hub has no account with which clusters can ask to join. */
 export const BootstrapMissing = defineFailure('BootstrapMissing', 'Upstream')

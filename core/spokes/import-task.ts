@@ -1,7 +1,7 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../authz/ports.ts'
 import type { ClusterTasks, TaskCluster } from '../cluster-tasks/ports.ts'
-import type { Hub, HubObject, Hubs } from '../clusters/hubs/ports.ts'
+import type { ClusterInfoReader, Hub, HubObject, Hubs } from '../clusters/hubs/ports.ts'
 import { clusterSetKind, clusterSetLabel, managedClusterKind } from '../clusters/hubs/ports.ts'
 import type { ClusterConnections, ClusterStore, ClusterSurveyor, ClusterUnitOfWork } from '../clusters/ports.ts'
 import { ClusterMissing } from '../clusters/ports.ts'
@@ -10,15 +10,16 @@ import type { Clock, Pause } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { at, listAt, textAt } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
-import type { TaskEnd, TaskHandler, TaskRun } from '../tasks/ports.ts'
+import type { TaskEnd, TaskHandler, TaskRun, TaskStep } from '../tasks/ports.ts'
 import type { Acceptance } from './acceptance.ts'
-import { checkNoOtherAgents, makeInstallAgents, openOwnSpoke } from './agents.ts'
+import { checkNoOtherAgents, makeInstallAgents, managedByLabel, managedByValue, openOwnSpoke } from './agents.ts'
 import { createBootstrapToken, findHubAddress } from './bootstrap-access.ts'
 import { isTrue, joined } from './conversion.ts'
 import type { SpokeTaskInput } from './imports.ts'
 import { importSpokeKind, SpokeRefused } from './imports.ts'
+import { clusterClaimKind } from './kinds.ts'
 import { kubeconfigOf } from './join-command.ts'
-import type { AgentImages, ClusterInfoReader } from './ports.ts'
+import type { AgentImages } from './ports.ts'
 import { changeRecord, lifeAuditOf, recordOfSpoke } from './spoke-records.ts'
 import type { SpokeStep } from './spoke-steps.ts'
 import { notOpened, notYet, over, pollUntil, runSteps, SpokeStuck } from './spoke-steps.ts'
@@ -182,7 +183,18 @@ const factsFromHub = ({ provider, location, project, nodeCount }: Cluster, manag
   isReady: isTrue(managed, available),
 })
 
-const settleRecord = async (deps: ImportSpokeTaskDeps, work: Import): Outcome<Failure, string> => {
+/**
+ * Gives the cluster the claim by which hubs know its UID: the agents copy claims but make none. One that exists stays. An agent
+ * without claims, and a credential without the right, do not fail the import: the record has its hub already.
+ */
+const claimUid = async (deps: ImportSpokeTaskDeps, { call }: Import, record: Cluster, uid: string, step: TaskStep): Promise<void> => {
+  const spoke = record.hasCredential && uid !== '' ? await openOwnSpoke(deps, call, record, 'can_view') : undefined
+  const content = { metadata: { labels: { [managedByLabel]: managedByValue } }, spec: { value: uid } }
+  const claimed = await spoke?.create(clusterClaimKind, { name: uidClaim }, content)
+  if (claimed !== undefined && isLeft(claimed) && claimed.left.tag !== 'NotAHub') step.say(`The cluster has no claim ${uidClaim}: ${claimed.left.message}`, { level: 'warning' })
+}
+
+const settleRecord = async (deps: ImportSpokeTaskDeps, work: Import, step: TaskStep): Outcome<Failure, string> => {
   const { call, hub, name, run } = work
   const [record, managed] = await Promise.all([findRecord(deps, work), hub.get(managedClusterKind, { name })])
   if (isLeft(record)) return record
@@ -192,6 +204,7 @@ const settleRecord = async (deps: ImportSpokeTaskDeps, work: Import): Outcome<Fa
   const surveyed = hasCredential ? await deps.surveyor.survey(id, run.signal) : right(factsFromHub(record.right, managed.right))
   if (isLeft(surveyed)) return surveyed
   const { uid } = surveyed.right
+  await claimUid(deps, work, record.right, uid, step)
   const endpoint = record.right.endpoint === '' ? urlIn(managed.right) : record.right.endpoint
   const saved = await changeRecord(deps.unitOfWork, call, id, () => ({
     change: { endpoint, ...(uid === '' ? {} : { uid }) },
@@ -218,7 +231,7 @@ export const importSpokeTaskKind = (deps: ImportSpokeTaskDeps): TaskHandler => {
     { title: 'Install the agents', work: () => install(deps, work) },
     { title: 'Wait until the agents have joined', work: () => awaitJoin(deps, work) },
     { title: 'Put the cluster into the set of its profile', work: () => place(work) },
-    { title: 'Update the record', work: () => settleRecord(deps, work) },
+    { title: 'Update the record', work: (step) => settleRecord(deps, work, step) },
   ]
   return {
     kind: importSpokeKind,

@@ -1,5 +1,5 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { HubChangeFailure, Hubs } from '../clusters/hubs/ports.ts'
+import type { ClusterInfoReader, HubAddress, HubChangeFailure, Hubs } from '../clusters/hubs/ports.ts'
 import { managedClusterKind } from '../clusters/hubs/ports.ts'
 import type { ClusterConnections, ClusterStore } from '../clusters/ports.ts'
 import { ClusterMissing } from '../clusters/ports.ts'
@@ -15,7 +15,6 @@ import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import { auditOf } from './audit.ts'
 import type { BootstrapMissing } from './bootstrap-access.ts'
 import { createBootstrapToken, findHubAddress } from './bootstrap-access.ts'
-import type { ClusterInfoReader, HubAddress } from './ports.ts'
 
 /** The request contradicts the hub in the path, or the cluster is being removed from the hub. */
 export const JoinCommandRefused = defineFailure('JoinCommandRefused', 'Unprocessable')

@@ -12,6 +12,8 @@ export const spokeRoleBindingKind: HubKind = { apiVersion: vendorRights, kind: '
 
 /** Kinds on the spoke. */
 export const klusterletKind: HubKind = { apiVersion: 'operator.open-cluster-management.io/v1', kind: 'Klusterlet', plural: 'klusterlets' }
+/** What the agents report to the hub as `status.clusterClaims`. */
+export const clusterClaimKind: HubKind = { apiVersion: 'cluster.open-cluster-management.io/v1alpha1', kind: 'ClusterClaim', plural: 'clusterclaims' }
 export const appliedWorkKind: HubKind = { apiVersion: work, kind: 'AppliedManifestWork', plural: 'appliedmanifestworks' }
 export const definitionKind: HubKind = { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', plural: 'customresourcedefinitions' }
 export const deploymentKind: HubKind = { apiVersion: 'apps/v1', kind: 'Deployment', plural: 'deployments' }

@@ -18,21 +18,6 @@ export interface CertificateRequestReader {
 }
 export const CertificateRequestReaderToken = token<CertificateRequestReader>('spokes.CertificateRequestReader')
 
-/** Where a hub is reached. */
-export interface HubAddress {
-  /** `https://host[:port][/prefix]`, without a trailing slash. */
-  readonly server: string
-  /** In PEM; undefined if it is not stated. */
-  readonly authorityPem: string | undefined
-}
-
-/** Reads the kubeconfig without users that a hub publishes for clusters that join it. Bounded in size, and never throws. */
-export interface ClusterInfoReader {
-  /** Returns undefined if the text is not a kubeconfig, or its first cluster has no https address. */
-  addressOf(kubeconfig: string): HubAddress | undefined
-}
-export const ClusterInfoReaderToken = token<ClusterInfoReader>('spokes.ClusterInfoReader')
-
 /** A person of an account, as hubs know them. */
 export interface HubMember {
   readonly userId: UserId

@@ -23,6 +23,8 @@ import { notOpened, notYet, over, pollUntil, runSteps, SpokeStuck } from './spok
 const kind = 'spokes.remove'
 /** How long the agent of a spoke may take to remove what its works have applied. */
 const agentPatienceMs = 10 * 60_000
+/** The same with force: a live agent needs a second or two. */
+const forcedPatienceMs = 15_000
 /** How long the hub may take to remove what belongs to a spoke. */
 const hubPatienceMs = 2 * 60_000
 
@@ -42,7 +44,7 @@ export type RemoveSpokeFailure = Opening | HubReadFailure | SubmitFailure
 
 /**
  * Accepts the removal of a spoke as a task. A name that neither the hub nor a record has is removed already: the result is then
- * undefined. A repeated request gets the unfinished task.
+ * undefined. A repeated request gets the unfinished task; one that asks for more or less than that task does is TaskLocked.
  */
 export const makeRemoveSpoke = (deps: {
   readonly hubs: Hubs
@@ -52,6 +54,7 @@ export const makeRemoveSpoke = (deps: {
 }) =>
   async (call: SignedInCall<SubmittedTask>, removal: SpokeRemoval): Outcome<RemoveSpokeFailure, SubmittedTask | undefined> => {
     const { grant, name, isForced, removesRecord, responseId } = removal
+    const extent = [isForced ? ' by force' : '', removesRecord ? ', with its record' : ''].join('')
     const [hub, cluster] = await Promise.all([deps.hubs.open(call, grant), deps.memberClusters.open(call, grant)])
     if (isLeft(hub)) return hub
     if (isLeft(cluster)) return cluster
@@ -64,7 +67,7 @@ export const makeRemoveSpoke = (deps: {
       cluster.right,
       {
         kind,
-        title: `Remove spoke ${name} from hub ${cluster.right.name}`,
+        title: `Remove spoke ${name} from hub ${cluster.right.name}${extent}`,
         about: { managedCluster: name },
         lock: `spoke/${name}`,
         joinsSameKind: true,
@@ -136,7 +139,7 @@ const priorityOf = ({ body }: HubObject): number => Number(textAt(body, 'metadat
 /** Removes the objects of a kind by their priority, each class after the one before is gone. */
 const removeByPriority = async (deps: RemoveSpokeTaskDeps, { run, hub, name, isForced }: Removal, served: HubKind, what: string, step: TaskStep): Outcome<Failure, string> => {
   let total = 0
-  const removed = await pollUntil(deps, run, isForced ? 0 : agentPatienceMs, async () => {
+  const removed = await pollUntil(deps, run, isForced ? forcedPatienceMs : agentPatienceMs, async () => {
     const listed = await listWithin(hub, served, name)
     if (isLeft(listed)) return listed
     total = Math.max(total, listed.right.length)
@@ -147,8 +150,9 @@ const removeByPriority = async (deps: RemoveSpokeTaskDeps, { run, hub, name, isF
       if (isLeft(done)) return done
     }
     const names = listed.right.map((each) => each.name).slice(0, 10).join(', ')
-    return right(notYet(`${plural(listed.right.length, what)} remain: ${names}. The agent of the spoke has not removed what they applied.`))
-  })
+    const remain = listed.right.length === 1 ? 'remains' : 'remain'
+    return right(notYet(`${plural(listed.right.length, what)} ${remain}: ${names}. The agent of the spoke has not removed what was applied.`))
+  }, (why) => step.say(`Waits. ${why}`))
   if (!isLeft(removed)) return right(`${plural(total, what)} removed.`)
   if (!isForced || removed.left.tag !== SpokeStuck.tag) return removed
   step.say(removed.left.message, { level: 'warning' })

@@ -51,9 +51,12 @@ export const notYet = (why: string): Polled<never> => ({ isOver: false, why })
 
 const firstPauseMs = 200
 const longestPauseMs = 5_000
+/** When a wait is long enough to say why. */
+const silentMs = 2_000
 
 /**
  * Asks until there is an answer, with growing pauses of at most 5 seconds. A failure counts as no answer until the time is over.
+ * `say` is called once with why there is none yet, if that takes some seconds.
  * Failures: SpokeStuck with what `why` says, or the last failure.
  */
 export const pollUntil = async <A>(
@@ -61,14 +64,21 @@ export const pollUntil = async <A>(
   { signal }: Pick<TaskRun, 'signal'>,
   patienceMs: number,
   ask: () => Outcome<Failure, Polled<A>>,
+  say?: (why: string) => void,
 ): Outcome<Failure, A> => {
-  const endMs = performance.now() + patienceMs
+  const startMs = performance.now()
+  const endMs = startMs + patienceMs
+  let isSaid = false
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 1.5)) {
     const asked = await ask()
     const polled = isLeft(asked) ? undefined : asked.right
     if (polled?.isOver === true) return right(polled.answer)
     const failure = isLeft(asked) ? asked.left : SpokeStuck(polled?.why ?? '')
     if (signal.aborted || performance.now() >= endMs) return left(failure)
+    if (!isSaid && performance.now() - startMs >= silentMs) {
+      say?.(failure.message)
+      isSaid = true
+    }
     await pause(Math.min(pauseMs, Math.max(1, endMs - performance.now())), signal)
   }
 }

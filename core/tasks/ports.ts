@@ -27,7 +27,7 @@ export interface TaskSubmission {
   readonly about: Readonly<Record<string, string>>
   /** While a task with this key is queued or running, no other one is accepted: `cluster/7/shop/web`. */
   readonly lockKey?: string
-  /** An unfinished task of the same kind that holds the lock is returned instead of TaskLocked: the request is a repetition of it. */
+  /** An unfinished task of the same kind and title that holds the lock is returned instead of TaskLocked: the request is a repetition of it. */
   readonly joinsSameKind?: boolean
   /** Stored sealed; may contain secrets. At most 2 MiB as JSON. */
   readonly input: FreeObject

@@ -145,7 +145,7 @@ const accept = async (
   return right({ ...answerOf(inserted.right), isRepetition: false })
 }
 
-interface Asked extends Pick<NewTask, 'kind' | 'tenantId' | 'digest'>, Pick<TaskSubmission, 'joinsSameKind'> {
+interface Asked extends Pick<NewTask, 'kind' | 'title' | 'tenantId' | 'digest'>, Pick<TaskSubmission, 'joinsSameKind'> {
   readonly lockKey?: string | undefined
   readonly actorId: UserId
   /** The client's choice, or an unused value. */
@@ -156,7 +156,7 @@ const prechecked = async (deps: SubmitDeps, lookups: TaskLookups, asked: Asked):
   const earlier = asked.responseId === undefined ? undefined : await lookups.findByResponse(asked.actorId, asked.responseId)
   if (earlier !== undefined) return isSame(earlier.digest, asked.digest) ? right(answerOf(earlier.task)) : left(ResponseIdTaken('The response-id is already in use: it was used for another request within the last hour.'))
   const holder = asked.lockKey === undefined ? undefined : await lookups.findByLock(asked.lockKey)
-  if (holder?.kind === asked.kind && holder.tenantId === asked.tenantId && asked.joinsSameKind === true) return right(answerOf(holder))
+  if (holder?.kind === asked.kind && holder.title === bounded(asked.title, 255) && holder.tenantId === asked.tenantId && asked.joinsSameKind === true) return right(answerOf(holder))
   if ((await lookups.countUnfinished(asked.tenantId)) >= deps.maxUnfinished) {
     return left(TooManyTasks(`There are ${deps.maxUnfinished} unfinished tasks already. Try again when one has ended.`, { retryAfterSeconds: 30 }))
   }

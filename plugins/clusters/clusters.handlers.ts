@@ -25,8 +25,7 @@ import {
   PublicAddressToken,
 } from '../../core/clusters/ports.ts'
 import { recordTaskKinds } from '../../core/clusters/record-tasks.ts'
-import { makeFindHub } from '../../core/clusters/hubs/hub-of-spoke.ts'
-import { HubsToken, SpokeRemovalsToken } from '../../core/clusters/hubs/ports.ts'
+import { SpokeHubsToken, SpokeRemovalsToken } from '../../core/clusters/hubs/ports.ts'
 import { makeRefreshStatus } from '../../core/clusters/status.ts'
 import type { Cluster } from '../../core/clusters/types.ts'
 import { ClusterTokensToken } from '../../core/identity/tokens/ports.ts'
@@ -178,6 +177,6 @@ export const clusterGroup = defineGroup({
 
 /** The kinds of tasks that report changes of records. */
 export const recordTaskGroup = defineGroup({
-  needs: { authorizer: AuthorizerToken, clusters: ClusterStoreToken, hubs: HubsToken, unitOfWork: ClusterUnitOfWorkToken },
-  tasks: (given) => recordTaskKinds({ ...given, findHub: makeFindHub(given) }),
+  needs: { authorizer: AuthorizerToken, clusters: ClusterStoreToken, spokeHubs: SpokeHubsToken, unitOfWork: ClusterUnitOfWorkToken },
+  tasks: recordTaskKinds,
 })

@@ -1,7 +1,7 @@
 import type * as t from 'io-ts'
 import { AuthorizerToken } from '../../core/authz/ports.ts'
 import { ClusterTasksToken } from '../../core/cluster-tasks/ports.ts'
-import { HubsToken } from '../../core/clusters/hubs/ports.ts'
+import { ClusterInfoReaderToken, HubsToken } from '../../core/clusters/hubs/ports.ts'
 import {
   ClusterAddressesToken,
   ClusterConnectionsToken,
@@ -19,7 +19,7 @@ import { makeAcceptSpokes } from '../../core/spokes/acceptance.ts'
 import { makeConvertToSpoke } from '../../core/spokes/conversion.ts'
 import { importSpokeTaskKind } from '../../core/spokes/import-task.ts'
 import { makeImportSpoke } from '../../core/spokes/imports.ts'
-import { AgentImagesToken, CertificateRequestReaderToken, ClusterInfoReaderToken } from '../../core/spokes/ports.ts'
+import { AgentImagesToken, CertificateRequestReaderToken } from '../../core/spokes/ports.ts'
 import type { ImportOptions } from '../clusters/codecs.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'

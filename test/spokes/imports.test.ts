@@ -1,4 +1,4 @@
-import { appliedManifestWorks, klusterlets, managedClusters, manifestWorks, namespaces, secrets } from '../support/hub/api/kinds.ts'
+import { appliedManifestWorks, klusterlets, managedClusters, manifestWorks, namespaces, secrets, type Kind, type KubeObject } from '../support/hub/api/kinds.ts'
 import { agentNamespace, bootstrapSecret, clusterSetLabel } from '../support/hub/api/ocm-names.ts'
 import { needing } from '../support/components/needing.ts'
 import { until } from '../support/until.ts'
@@ -20,15 +20,18 @@ const importing = (name: string, more: { provider?: object; basicInfo?: object; 
   world.post('import-spoke', { basicInfo: { name, displayName: 'A spoke', ...more.basicInfo }, provider: { accessConfig: world.spokeConfig, ...more.provider }, components: more.components ?? {} })
 const shown = async (name: string) => (await world.service.send('GET', `/api/v1/clusters/${world.org}/${name}`, { token: world.owner.token })).json
 const spoke = () => world.hub.spoke
+const uidClaim = { kind: { apiVersion: 'cluster.open-cluster-management.io/v1alpha1', kind: 'ClusterClaim', plural: 'clusterclaims', isNamespaced: false } as Kind<KubeObject & { spec: { value: string } }>, name: 'id.k8s.io' }
 
 test.serial('a cluster is imported with its access config, and removed with its agents', async (t) => {
   const name = world.hub.name()
+  await spoke().remove(uidClaim.kind, { metadata: { name: uidClaim.name } })
   t.is((await expectStatus(importing(name, { components: { clusterProfile: name } }), 200)).text, '')
   t.like(await shown(name), { name, displayName: 'A spoke', hubClusterName: 'hub' })
   const imported = await world.ended('spokes.import', name)
   t.is(imported.state, 'succeeded', JSON.stringify(imported))
   const record = await shown(name)
   t.like(record, { hubClusterName: 'hub', status: { phase: 'Active' }, uid: (await spoke().get(namespaces, 'kube-system'))?.metadata.uid })
+  t.is((await spoke().get(uidClaim.kind, uidClaim.name))?.spec.value, (record as { uid: string }).uid, 'the agents report it to the hub')
   t.true((record as { clusterManagers: string[] }).clusterManagers.includes('OCMSpoke'))
   t.is((await world.managed(name))?.metadata.labels?.[clusterSetLabel], `cp-${name}`)
   const events = JSON.stringify(await eventsOf(world.service, world.owner.token, imported.id))

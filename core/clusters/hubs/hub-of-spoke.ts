@@ -1,45 +1,136 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../../authz/ports.ts'
 import type { FreeObject } from '../../kernel/json.ts'
-import { listAt, textAt } from '../../kernel/json.ts'
+import { at, listAt, textAt } from '../../kernel/json.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import type { ClusterStore } from '../ports.ts'
 import type { Cluster } from '../types.ts'
-import type { Hubs } from './ports.ts'
+import type { ClusterInfoReader, Hub, HubKey, HubKind, HubObject, Hubs, SpokeHubs } from './ports.ts'
 import { managedClusterKind } from './ports.ts'
 
 /** The claim of a ManagedCluster with the UID of the namespace kube-system of its cluster. */
 const uidClaim = 'id.k8s.io'
 
+const klusterletKind: HubKind = { apiVersion: 'operator.open-cluster-management.io/v1', kind: 'Klusterlet', plural: 'klusterlets' }
+const secretKind: HubKind = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' }
+const configMapKind: HubKind = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' }
+const agentNamespace = 'open-cluster-management-agent'
+/** The kubeconfigs of agents: the one that the hub has given them, and the one with which they asked to join. */
+const agentSecrets = ['hub-kubeconfig-secret', 'bootstrap-hub-kubeconfig']
+/** A cluster has one Klusterlet for each of its hubs. */
+const maxKlusterlets = 10
+
 /** Returns the value of a claim that a spoke reported to its hub; empty if there is none. */
 export const claimIn = (managedCluster: FreeObject, name: string): string =>
   textAt(listAt(managedCluster, 'status', 'clusterClaims').find((claim) => textAt(claim, 'name') === name), 'value')
 
-/** The hub that manages a cluster, and the name under which it does. */
-export interface FoundHub {
-  readonly hub: Cluster
+/** The agents of one hub on a cluster. */
+interface Agents {
   readonly managedClusterName: string
+  /** The address of the hub. */
+  readonly server: string
 }
 
-/**
- * Returns the hub of the same account whose ManagedCluster has the UID of the cluster. Hubs that the caller may not view, or
- * that do not respond, are skipped.
- */
-export const makeFindHub = (deps: { readonly clusters: Pick<ClusterStore, 'listOf'>; readonly authorizer: Authorizer; readonly hubs: Hubs }) =>
-  async (call: SignedInCall<never>, cluster: Pick<Cluster, 'ownerId' | 'uid'>): Promise<FoundHub | undefined> => {
-    // The agent of a plain spoke reports no UID: such a spoke has no UID to compare, as has a record that was never surveyed.
-    if (cluster.uid === '') return undefined
-    for (const hub of await deps.clusters.listOf(cluster.ownerId)) {
-      if (!hub.managers.includes('OCMHub') || call.signal.aborted) continue
-      const grant = await deps.authorizer.authorize(call.principal, { type: 'hub', account: hub.ownerName, name: hub.name }, 'can_view')
-      if (isLeft(grant)) continue
-      const opened = await deps.hubs.open(call, grant.right)
-      if (isLeft(opened)) continue
-      const managed = await opened.right.list(managedClusterKind)
-      if (isLeft(managed)) continue
-      const same = managed.right.find(({ body, isDeleting }) => !isDeleting && claimIn(body, uidClaim) === cluster.uid)
-      if (same !== undefined) return { hub, managedClusterName: same.name }
+const decoded = (base64: string): string => {
+  try {
+    return atob(base64)
+  } catch {
+    return ''
+  }
+}
+
+interface Deps {
+  readonly authorizer: Authorizer
+  readonly clusterInfo: ClusterInfoReader
+  readonly clusters: Pick<ClusterStore, 'listOf'>
+  readonly hubs: Hubs
+}
+
+/** Finds hubs as `SpokeHubs` describes. */
+export const makeSpokeHubs = ({ authorizer, clusterInfo, clusters, hubs }: Deps): SpokeHubs => {
+  const textIn = async (cluster: Hub, kind: HubKind, key: HubKey): Promise<string> => {
+    const found = await cluster.get(kind, key)
+    return isLeft(found) ? '' : textAt(found.right?.body, 'data', 'kubeconfig')
+  }
+
+  const agentsOf = async (spoke: Hub, { body }: HubObject): Promise<readonly Agents[]> => {
+    const namespace = textAt(body, 'spec', 'namespace') || agentNamespace
+    for (const name of agentSecrets) {
+      const address = clusterInfo.addressOf(decoded(await textIn(spoke, secretKind, { namespace, name })))
+      if (address !== undefined) return [{ managedClusterName: textAt(body, 'spec', 'clusterName'), server: address.server }]
+    }
+    return []
+  }
+
+  /** Returns the agents on a cluster; none if it does not respond. Hosted agents manage another cluster than the one on which they are. */
+  const agentsOn = async (call: SignedInCall<never>, cluster: Cluster): Promise<readonly Agents[]> => {
+    if (!cluster.hasCredential) return []
+    const grant = await authorizer.authorize(call.principal, { type: 'cluster', account: cluster.ownerName, name: cluster.name }, 'can_view')
+    if (isLeft(grant) || grant.right.objectId !== cluster.id) return []
+    const spoke = await hubs.openSpoke(call, grant.right)
+    if (isLeft(spoke)) return []
+    const klusterlets = await spoke.right.list(klusterletKind)
+    if (isLeft(klusterlets)) return []
+    const own = klusterlets.right.filter(({ isDeleting, body }) => !isDeleting && !textAt(body, 'spec', 'deployOption', 'mode').includes('Hosted'))
+    return (await Promise.all(own.slice(0, maxKlusterlets).map((each) => agentsOf(spoke.right, each)))).flat()
+  }
+
+  const openHub = async (call: SignedInCall<never>, hub: Cluster): Promise<Hub | undefined> => {
+    if (!hub.managers.includes('OCMHub') || call.signal.aborted) return undefined
+    const grant = await authorizer.authorize(call.principal, { type: 'hub', account: hub.ownerName, name: hub.name }, 'can_view')
+    if (isLeft(grant)) return undefined
+    const opened = await hubs.open(call, grant.right)
+    return isLeft(opened) ? undefined : opened.right
+  }
+
+  /** Reports whether agents reach the hub: at the address of its record, or at the one that it publishes. */
+  const isReached = async (opened: Hub, hub: Cluster, server: string): Promise<boolean> => {
+    if (server === hub.endpoint) return true
+    const published = clusterInfo.addressOf(await textIn(opened, configMapKind, { namespace: 'kube-public', name: 'cluster-info' }))
+    return published?.server === server
+  }
+
+  /** The agents may state any name: it must be that of an accepted cluster that has no other UID, and no other record. */
+  const nameOn = async (opened: Hub, hub: Cluster, cluster: Cluster, agents: readonly Agents[], records: readonly Cluster[]): Promise<string | undefined> => {
+    for (const { managedClusterName: name, server } of agents) {
+      if (name === '' || records.some(({ id, hubClusterUid, managedClusterName }) => id !== cluster.id && hubClusterUid === hub.uid && managedClusterName === name)) continue
+      const managed = await opened.get(managedClusterKind, { name })
+      if (isLeft(managed) || managed.right === undefined || managed.right.isDeleting) continue
+      const { body } = managed.right
+      if (at(body, 'spec', 'hubAcceptsClient') !== true || !['', cluster.uid].includes(claimIn(body, uidClaim))) continue
+      if (await isReached(opened, hub, server)) return name
     }
     return undefined
   }
-export type FindHub = ReturnType<typeof makeFindHub>
+
+  return {
+    async find(call, cluster) {
+      const records = await clusters.listOf(cluster.ownerId)
+      const opened: { readonly hub: Cluster; readonly api: Hub }[] = []
+      for (const hub of records) {
+        const api = await openHub(call, hub)
+        if (api === undefined) continue
+        opened.push({ hub, api })
+        // The agent of a plain spoke reports no UID: such a spoke has no UID to compare, as has a record that was never surveyed.
+        const managed = cluster.uid === '' ? undefined : await api.list(managedClusterKind)
+        if (managed === undefined || isLeft(managed)) continue
+        const same = managed.right.find(({ body, isDeleting }) => !isDeleting && claimIn(body, uidClaim) === cluster.uid)
+        if (same !== undefined) return { hub, managedClusterName: same.name }
+      }
+      const agents = opened.length === 0 ? [] : await agentsOn(call, cluster)
+      for (const { hub, api } of opened) {
+        const managedClusterName = await nameOn(api, hub, cluster, agents, records)
+        if (managedClusterName !== undefined) return { hub, managedClusterName }
+      }
+      return undefined
+    },
+
+    async nameByAgents(call, cluster, hubUid) {
+      const agents = await agentsOn(call, cluster)
+      const records = agents.length === 0 ? [] : await clusters.listOf(cluster.ownerId)
+      const hub = records.find(({ uid }) => uid === hubUid)
+      const api = hub === undefined ? undefined : await openHub(call, hub)
+      return hub === undefined || api === undefined ? undefined : nameOn(api, hub, cluster, agents, records)
+    },
+  }
+}

@@ -138,6 +138,39 @@ export interface Hubs {
 }
 export const HubsToken = token<Hubs>('clusters.Hubs')
 
+/** Where a hub is reached. */
+export interface HubAddress {
+  /** `https://host[:port][/prefix]`, without a trailing slash. */
+  readonly server: string
+  /** In PEM; undefined if it is not stated. */
+  readonly authorityPem: string | undefined
+}
+
+/** Reads the kubeconfig without users that a hub publishes for clusters that join it. Bounded in size, and never throws. */
+export interface ClusterInfoReader {
+  /** Returns undefined if the text is not a kubeconfig, or its first cluster has no https address. */
+  addressOf(kubeconfig: string): HubAddress | undefined
+}
+export const ClusterInfoReaderToken = token<ClusterInfoReader>('clusters.ClusterInfoReader')
+
+/** The hub that manages a cluster, and the name under which it does. */
+export interface FoundHub {
+  readonly hub: Cluster
+  readonly managedClusterName: string
+}
+
+/**
+ * Finds the hubs of spokes among the hubs of the same account, for other parts. Hubs that the caller may not view, or that do not
+ * respond, are skipped.
+ */
+export interface SpokeHubs {
+  /** Returns the hub whose ManagedCluster has the UID of the cluster, or else that to which the agents on the cluster belong. */
+  find(call: SignedInCall<never>, cluster: Cluster): Promise<FoundHub | undefined>
+  /** Returns the name under which the hub with that UID manages the cluster, by the agents on the cluster alone. */
+  nameByAgents(call: SignedInCall<never>, cluster: Cluster, hubUid: string): Promise<string | undefined>
+}
+export const SpokeHubsToken = token<SpokeHubs>('clusters.SpokeHubs')
+
 export type SpokeRemovalFailure = HubReadFailure | SubmitFailure | Failure<'AccessDenied'>
 
 /** Removes spokes from the hubs of their account, for other parts. */
