@@ -43,9 +43,6 @@ export const ContractParams = request({ ...terms, product: optional(word) }, 'Co
 export const ExtendContractParams = request({ end: seconds }, 'ExtendContractParams')
 export const DocumentParams = request({ document: noted(Base64Bytes, { description: 'The bytes, at most 25 MB.' }), fileName: optional(freeText(255)) }, 'ContractDocumentParams')
 
-/** A product with the features that its contracts can license. */
-export const PlanInfo = answer({ displayName: t.string, features: t.readonlyArray(t.string) }, 'PlanInfo')
-
 /** A contract as a site admin sees it. */
 export const AdministeredContract = answer(
   {
