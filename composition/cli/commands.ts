@@ -7,7 +7,7 @@ import type { ContractOptions, IssueOptions } from './contracts.ts'
 import type { KubeconfigOptions } from './kubeconfig.ts'
 import type { LicensesInitOptions, LicensesVerifyOptions } from './licenses.ts'
 import type { ServerOptions } from './server-connection.ts'
-import type { ListOptions } from './tasks.ts'
+import type { ListOptions } from './tasks/tasks.ts'
 
 /** Adds commands to the command line. The action of a command sets the exit code. */
 export type Describe = (program: Command, run: RunCommand, context: CommandContext) => void
@@ -55,7 +55,7 @@ export const describeService: Describe = (program, run, context) => {
   withJson(program.command('doctor'))
     .description('Check Node, data folder, key ring, certificate, database, clock, message bus, mail and helm, and say what is wrong in plain words.')
     .addHelpText('after', examples('moorage doctor', 'moorage doctor --json') + '\n\nExits 1 when something must be repaired.')
-    .action((options: CommonOptions) => run(async () => (await import('./doctor.ts')).doctor(context, options)))
+    .action((options: CommonOptions) => run(async () => (await import('./doctor/doctor.ts')).doctor(context, options)))
 }
 
 export const describeConfig: Describe = (program, run, context) => {
@@ -261,13 +261,13 @@ ${examples('export MOORAGE_SERVER=https://moorage.example.com MOORAGE_TOKEN=...'
     .option('--cluster <cluster>', 'as the tasks name it')
     .option('--limit <number>', 'how many, 50 at most', '20')
     .addHelpText('after', examples('moorage tasks list', 'moorage tasks list --account acme --state failed --json'))
-    .action((options: ListOptions) => run(async () => (await import('./tasks.ts')).tasksList(context, options)))
+    .action((options: ListOptions) => run(async () => (await import('./tasks/tasks.ts')).tasksList(context, options)))
 
   withServerAndJson(tasks.command('show'))
     .description('Show the state of a task.')
     .argument('<id>', 'the id from the response')
     .addHelpText('after', examples('moorage tasks show 6f1cbb1e-52c8-4b7a-9d0e-0c3f0f6f2a11'))
-    .action((id: string, options: ServerOptions) => run(async () => (await import('./tasks.ts')).tasksShow(context, options, id)))
+    .action((id: string, options: ServerOptions) => run(async () => (await import('./tasks/tasks.ts')).tasksShow(context, options, id)))
 
   withServerAndJson(tasks.command('watch'))
     .description('Follow a task until its end. The command can be stopped and started again at any time: the task continues.')
@@ -278,13 +278,13 @@ resumes where it was.
 
 Exit codes: 0 the task succeeded, 1 it did not or cannot be seen, 130 interrupted.
 ${examples('moorage tasks watch 6f1cbb1e-52c8-4b7a-9d0e-0c3f0f6f2a11', 'moorage tasks watch "$ID" && echo installed')}`)
-    .action((id: string, options: ServerOptions) => run(async () => (await import('./tasks.ts')).tasksWatch(context, options, id)))
+    .action((id: string, options: ServerOptions) => run(async () => (await import('./tasks/tasks.ts')).tasksWatch(context, options, id)))
 
   withServerAndJson(tasks.command('cancel'))
     .description('Cancel a task. A waiting task ends at once; a running one as soon as its work allows.')
     .argument('<id>', 'the id from the response')
     .addHelpText('after', examples('moorage tasks cancel 6f1cbb1e-52c8-4b7a-9d0e-0c3f0f6f2a11'))
-    .action((id: string, options: ServerOptions) => run(async () => (await import('./tasks.ts')).tasksCancel(context, options, id)))
+    .action((id: string, options: ServerOptions) => run(async () => (await import('./tasks/tasks.ts')).tasksCancel(context, options, id)))
 }
 
 export const describeHelm: Describe = (program, run, context) => {

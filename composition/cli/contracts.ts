@@ -10,7 +10,7 @@ import type { CommandContext, ExitCode } from './command-context.ts'
 import { printJson } from './command-context.ts'
 import type { ServerOptions } from './server-connection.ts'
 import { onServer, told } from './server-connection.ts'
-import { printable } from './task-view.ts'
+import { printable } from './tasks/task-view.ts'
 
 export interface ContractOptions extends ServerOptions {
   readonly account?: string
