@@ -6,6 +6,7 @@ import { cloudsPlugin } from '../plugins/clouds/plugin.ts'
 import { busPlugin } from '../plugins/bus/plugin.ts'
 import { clustersPlugin } from '../plugins/clusters/plugin.ts'
 import { clusterSetsPlugin } from '../plugins/clustersets/plugin.ts'
+import { contractsPlugin } from '../plugins/contracts/plugin.ts'
 import { featureSetsPlugin } from '../plugins/featuresets/plugin.ts'
 import { spokesPlugin } from '../plugins/spokes/plugin.ts'
 import { identityPlugin } from '../plugins/identity/plugin.ts'
@@ -18,6 +19,7 @@ import type { Provide } from './boot.ts'
 import { provideAudit } from './wiring/audit.ts'
 import { provideAuthz } from './wiring/authz.ts'
 import { provideChartRepositories } from './wiring/chart-repositories.ts'
+import { provideContracts } from './wiring/contracts.ts'
 import { provideCharts, provideEditors, providePackages, provideReleaseTasks } from './wiring/packages.ts'
 import { provideClouds } from './wiring/clouds.ts'
 import { provideBus } from './wiring/bus.ts'
@@ -34,7 +36,7 @@ import { provideSpokes } from './wiring/spokes.ts'
 import { provideTasks } from './wiring/tasks.ts'
 
 /** Every part of the service, in the order in which a part may use the ports of others. MOORAGE_PLUGINS adds a deployer's own parts. */
-export const plugins: readonly AnyPlugin[] = [platformPlugin, mailPlugin, identityPlugin, organizationsPlugin, authzPlugin, auditPlugin, busPlugin, tasksPlugin, clustersPlugin, spokesPlugin, clusterSetsPlugin, featureSetsPlugin, packagesPlugin, chartRepositoriesPlugin, cloudsPlugin]
+export const plugins: readonly AnyPlugin[] = [platformPlugin, mailPlugin, identityPlugin, organizationsPlugin, authzPlugin, auditPlugin, busPlugin, tasksPlugin, clustersPlugin, spokesPlugin, clusterSetsPlugin, featureSetsPlugin, contractsPlugin, packagesPlugin, chartRepositoriesPlugin, cloudsPlugin]
 
 /** The functions that bind the ports of each part to adapters. */
-export const providers: readonly Provide[] = [provideKernel, providePlatform, provideMail, provideIdentity, provideOrganizations, provideAuthz, provideAudit, provideBus, provideTasks, provideClusters, provideClusterTasks, provideSpokes, provideCharts, provideChartRepositories, provideHelm, providePackages, provideReleaseTasks, provideEditors, provideClouds, provideFeatureSets]
+export const providers: readonly Provide[] = [provideKernel, providePlatform, provideMail, provideIdentity, provideOrganizations, provideAuthz, provideAudit, provideBus, provideTasks, provideClusters, provideClusterTasks, provideSpokes, provideCharts, provideChartRepositories, provideContracts, provideHelm, providePackages, provideReleaseTasks, provideEditors, provideClouds, provideFeatureSets]

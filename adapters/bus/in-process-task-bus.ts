@@ -5,15 +5,19 @@ export interface InProcessTaskBus extends TaskBus {
   hint(ref: string): void
 }
 
-const callSoon = (listeners: Iterable<() => void>): void => {
-  for (const listener of listeners) setImmediate(listener)
+/** A listener that is forgotten before its turn is not called. */
+const callSoon = (listeners: ReadonlySet<() => void>): void => {
+  for (const listener of listeners)
+    setImmediate(() => {
+      if (listeners.has(listener)) listener()
+    })
 }
 
 /** TaskBus for a single instance. Nothing leaves the process. */
 export const makeInProcessTaskBus = (): InProcessTaskBus => {
   const wakes = new Set<() => void>()
   const progress = new Map<string, Set<() => void>>()
-  const hint = (ref: string): void => callSoon(progress.get(ref) ?? [])
+  const hint = (ref: string): void => callSoon(progress.get(ref) ?? new Set())
   return {
     hint,
     publish: async ({ task }) => hint(task.ref),

@@ -19,7 +19,7 @@ const pageSize = 1000
 type Place = S3Key['places'][number]
 
 /** Sets everything that the package would otherwise read from the environment or from files in the home folder. */
-const configOf = (key: S3Key, { endpoint, region }: Place, egress: EgressClient): S3ClientConfig => ({
+export const s3ConfigOf = (key: Omit<S3Key, 'kind' | 'places'>, { endpoint, region }: Place, egress: EgressClient): S3ClientConfig => ({
   endpoint,
   region,
   forcePathStyle: true,
@@ -52,7 +52,7 @@ const errorOf = (error: unknown): Parameters<typeof toCloudFailure>[0] => {
 
 const listAt = async (sdk: S3Sdk, key: S3Key, place: Place, egress: EgressClient, signal: AbortSignal): Promise<readonly string[]> => {
   egress.check(new URL(place.endpoint))
-  const client = new sdk.S3Client(configOf(key, place, egress))
+  const client = new sdk.S3Client(s3ConfigOf(key, place, egress))
   const names: string[] = []
   // Other vendors return everything, and some refuse an unknown parameter.
   const paging = key.places.length === 0 ? { MaxBuckets: pageSize } : {}

@@ -5,8 +5,10 @@ import {
   describeAudit,
   describeBus,
   describeConfig,
+  describeContracts,
   describeHelm,
   describeKubeconfig,
+  describeLicenses,
   describeMigrate,
   describeService,
   describeTasks,
@@ -25,7 +27,7 @@ export const runCommandLine = async (words: readonly string[], context: CommandC
     exitCode = await work()
   }
   const program = makeProgram(context)
-  for (const describe of [describeService, describeMigrate, describeConfig, describeAdmin, describeAudit, describeBus, describeTasks, describeKubeconfig, describeHelm]) describe(program, run, context)
+  for (const describe of [describeService, describeMigrate, describeConfig, describeAdmin, describeAudit, describeBus, describeTasks, describeKubeconfig, describeHelm, describeLicenses, describeContracts]) describe(program, run, context)
   inherit(program, program)
   try {
     await program.parseAsync([...words], { from: 'user' })

@@ -3,9 +3,11 @@ import type { CreateTokenOptions, CreateUserOptions, SetPasswordOptions } from '
 import type { AuditExportOptions } from './audit.ts'
 import type { BusInitOptions } from './bus.ts'
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
+import type { ContractOptions, IssueOptions } from './contracts.ts'
 import type { KubeconfigOptions } from './kubeconfig.ts'
+import type { LicensesInitOptions, LicensesVerifyOptions } from './licenses.ts'
 import type { ServerOptions } from './server-connection.ts'
-import type { ListOptions } from './tasks.ts'
+import type { ListOptions } from './tasks/tasks.ts'
 
 /** Adds commands to the command line. The action of a command sets the exit code. */
 export type Describe = (program: Command, run: RunCommand, context: CommandContext) => void
@@ -53,7 +55,7 @@ export const describeService: Describe = (program, run, context) => {
   withJson(program.command('doctor'))
     .description('Check Node, data folder, key ring, certificate, database, clock, message bus, mail and helm, and say what is wrong in plain words.')
     .addHelpText('after', examples('moorage doctor', 'moorage doctor --json') + '\n\nExits 1 when something must be repaired.')
-    .action((options: CommonOptions) => run(async () => (await import('./doctor.ts')).doctor(context, options)))
+    .action((options: CommonOptions) => run(async () => (await import('./doctor/doctor.ts')).doctor(context, options)))
 }
 
 export const describeConfig: Describe = (program, run, context) => {
@@ -176,7 +178,71 @@ ${examples('moorage bus init > nats.conf', 'moorage bus init --store ./nats --li
     .action((options: BusInitOptions) => run(async () => (await import('./bus.ts')).busInit(context, options)))
 }
 
+export const describeLicenses: Describe = (program, run, context) => {
+  const licenses = program.command('licenses').description('The certificate authority of licenses, and the check of a license without the service.')
+
+  withJson(licenses.command('init'))
+    .description('Set up the certificate authority that signs licenses, and print its certificate. The key stays in the database, sealed.')
+    .option('--organization <name>', 'your name in the certificate of a new authority', 'Moorage')
+    .option('--certificate <file>', 'certificate of an authority of your own, PEM, with --key')
+    .option('--key <file>', 'its private key: PKCS#8 in PEM, without a password')
+    .option('--rotate', 'replace the present authority; its licenses stay valid')
+    .addHelpText('after', examples('moorage licenses init --organization "Example, Inc."', 'moorage licenses init --certificate ca.pem --key ca-key.pem', 'moorage licenses init --rotate'))
+    .action((options: LicensesInitOptions) => run(async () => (await import('./licenses.ts')).licensesInit(context, options)))
+
+  licenses
+    .command('verify')
+    .argument('<file>', 'the license in PEM; - reads standard input')
+    .description('Check a license as a verifier in a cluster does. Exit code 0: accepted; 1: refused.')
+    .requiredOption('--ca <file>', 'certificates of the authorities, PEM, as GET /api/v1/licenses/ca.pem gives them')
+    .option('--cluster <uid>', 'UID of the namespace kube-system of the cluster')
+    .option('--feature <name>', 'a feature that must be licensed')
+    .option('--crl <file>', 'revocation list, PEM, as GET /api/v1/licenses/crl.pem gives it')
+    .option('--json', 'print the result as JSON')
+    .addHelpText('after', examples('moorage licenses verify --ca ca.pem --cluster 7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11 license.pem'))
+    .action((file: string, options: LicensesVerifyOptions) => run(async () => (await import('./licenses.ts')).licensesVerify(context, options, file)))
+}
+
 const withServerAndJson = (command: Command): Command => withServer(command).option('--json', 'print what the server says as JSON')
+
+export const describeContracts: Describe = (program, run, context) => {
+  const contracts = program
+    .command('contracts')
+    .description('Contracts, their clusters and licenses, where the vendor runs the service.')
+    .addHelpText('after', `
+Each of these commands asks a running server over HTTP, in your name: give it an access token with the scope read:contract
+(write:contract to issue and to revoke).
+${examples('export MOORAGE_SERVER=https://moorage.example.com MOORAGE_TOKEN=...', 'moorage contracts list --account acme', 'moorage contracts issue 42 --account acme --cluster 7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11 --out license.pem')}`)
+  const account = ['--account <name>', 'the organization that has the contract; your own account without it'] as const
+
+  withServerAndJson(contracts.command('list'))
+    .description('List the contracts of an account, the newest start first.')
+    .option(...account)
+    .addHelpText('after', examples('moorage contracts list', 'moorage contracts list --account acme --json'))
+    .action((options: ContractOptions) => run(async () => (await import('./contracts.ts')).contractsList(context, options)))
+
+  withServerAndJson(contracts.command('show'))
+    .description('Show a contract with its clusters.')
+    .argument('<id>', 'the id of the contract')
+    .option(...account)
+    .addHelpText('after', examples('moorage contracts show 42 --account acme'))
+    .action((id: string, options: ContractOptions) => run(async () => (await import('./contracts.ts')).contractsShow(context, options, id)))
+
+  withServerAndJson(contracts.command('issue'))
+    .description('Issue the offline license of a bound cluster, and print it in PEM.')
+    .argument('<id>', 'the id of the contract')
+    .requiredOption('--cluster <uid>', 'UID of the namespace kube-system of the cluster')
+    .option('--out <file>', 'write it to this file, which only you can read')
+    .option(...account)
+    .addHelpText('after', examples('moorage contracts issue 42 --account acme --cluster 7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11 --out license.pem', 'kubectl create secret generic license --from-file=license.pem'))
+    .action((id: string, options: IssueOptions) => run(async () => (await import('./contracts.ts')).contractsIssue(context, options, id)))
+
+  withServerAndJson(contracts.command('revoke'))
+    .description('Revoke a contract with its licenses. Only site admins can.')
+    .argument('<id>', 'the id of the contract')
+    .addHelpText('after', examples('moorage contracts revoke 42'))
+    .action((id: string, options: ServerOptions) => run(async () => (await import('./contracts.ts')).contractsRevoke(context, options, id)))
+}
 
 export const describeTasks: Describe = (program, run, context) => {
   const tasks = program
@@ -195,13 +261,13 @@ ${examples('export MOORAGE_SERVER=https://moorage.example.com MOORAGE_TOKEN=...'
     .option('--cluster <cluster>', 'as the tasks name it')
     .option('--limit <number>', 'how many, 50 at most', '20')
     .addHelpText('after', examples('moorage tasks list', 'moorage tasks list --account acme --state failed --json'))
-    .action((options: ListOptions) => run(async () => (await import('./tasks.ts')).tasksList(context, options)))
+    .action((options: ListOptions) => run(async () => (await import('./tasks/tasks.ts')).tasksList(context, options)))
 
   withServerAndJson(tasks.command('show'))
     .description('Show the state of a task.')
     .argument('<id>', 'the id from the response')
     .addHelpText('after', examples('moorage tasks show 6f1cbb1e-52c8-4b7a-9d0e-0c3f0f6f2a11'))
-    .action((id: string, options: ServerOptions) => run(async () => (await import('./tasks.ts')).tasksShow(context, options, id)))
+    .action((id: string, options: ServerOptions) => run(async () => (await import('./tasks/tasks.ts')).tasksShow(context, options, id)))
 
   withServerAndJson(tasks.command('watch'))
     .description('Follow a task until its end. The command can be stopped and started again at any time: the task continues.')
@@ -212,13 +278,13 @@ resumes where it was.
 
 Exit codes: 0 the task succeeded, 1 it did not or cannot be seen, 130 interrupted.
 ${examples('moorage tasks watch 6f1cbb1e-52c8-4b7a-9d0e-0c3f0f6f2a11', 'moorage tasks watch "$ID" && echo installed')}`)
-    .action((id: string, options: ServerOptions) => run(async () => (await import('./tasks.ts')).tasksWatch(context, options, id)))
+    .action((id: string, options: ServerOptions) => run(async () => (await import('./tasks/tasks.ts')).tasksWatch(context, options, id)))
 
   withServerAndJson(tasks.command('cancel'))
     .description('Cancel a task. A waiting task ends at once; a running one as soon as its work allows.')
     .argument('<id>', 'the id from the response')
     .addHelpText('after', examples('moorage tasks cancel 6f1cbb1e-52c8-4b7a-9d0e-0c3f0f6f2a11'))
-    .action((id: string, options: ServerOptions) => run(async () => (await import('./tasks.ts')).tasksCancel(context, options, id)))
+    .action((id: string, options: ServerOptions) => run(async () => (await import('./tasks/tasks.ts')).tasksCancel(context, options, id)))
 }
 
 export const describeHelm: Describe = (program, run, context) => {

@@ -4,7 +4,7 @@ import type { Settings } from '../config/settings.ts'
 import { helmOf } from '../wiring/helm.ts'
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
 import { configOf, printJson } from './command-context.ts'
-import type { Finding } from './doctor-checks.ts'
+import type { Finding } from './doctor/doctor-checks.ts'
 
 /** Prints which helm the service uses on this machine. */
 export const helmVersion = async (context: CommandContext, options: CommonOptions): Promise<ExitCode> => {

@@ -1,4 +1,5 @@
 import { isLeft, left } from 'fp-ts/lib/Either.js'
+import { documentUrlForms, parseDocumentUrl } from '../../adapters/clouds/document-url.ts'
 import { mailUrlForms, parseMailUrl } from '../../adapters/mail/mail-url.ts'
 import { deploymentTypes } from '../../core/kernel/deployment.ts'
 import type { SettingType } from './setting-type.ts'
@@ -23,6 +24,15 @@ const mailUrl: typeof mailText = {
   parse: (raw) => {
     const text = mailText.parse(raw)
     return text._tag === 'Right' && parseMailUrl(text.right.reveal()) === undefined ? left(mailUrlForms) : text
+  },
+}
+
+const documentText = secretUrl(/^(folder:.+|s3:\/\/.+)$/s, documentUrlForms)
+const documentUrl: typeof documentText = {
+  ...documentText,
+  parse: (raw) => {
+    const text = documentText.parse(raw)
+    return text._tag === 'Right' && parseDocumentUrl(text.right.reveal()) === undefined ? left(documentUrlForms) : text
   },
 }
 
@@ -87,6 +97,9 @@ export const settingsTable = {
   mailFrom: absentUnlessSet('MOORAGE_MAIL_FROM',
     matching(/^(?:[^\s<>@"\p{Cc}][^<>@"\p{Cc}]{0,99} <[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/u, 'an address, as Moorage <no-reply@example.org>'),
     'Sender of mail; its name is shown at the head of each one.', { fallbackText: 'Moorage <no-reply@HOST>, with the host of the base URL' }),
+  contractDocuments: withDefault('MOORAGE_CONTRACT_DOCUMENTS', documentUrl, ({ dataDir }) => `folder:${dataDir}/documents`,
+    'Where documents of contracts are stored: folder:PATH, or an S3-compatible store as s3://KEY_ID:SECRET@s3.eu-central-1.amazonaws.com/BUCKET/PREFIX?region=eu-central-1 (tls=off for plain HTTP), which needs the packages @aws-sdk/client-s3 and @aws-sdk/s3-request-presigner.',
+    { fallbackText: 'folder: documents in the data folder' }),
   busUrl: withDefault('MOORAGE_BUS_URL', secretUrl(/^(inproc:|nats:\/\/.+)$/s, 'inproc: or nats://host:port (several, comma-separated)'), 'inproc:',
     'Message bus: inproc: for one instance, nats://host:port (several, comma-separated) for more.'),
   busPublicUrl: withDefault('MOORAGE_BUS_PUBLIC_URL', listOf(matching(/^(nats|tls|wss?):\/\/[^\s/@]+(\/\S*)?$/, 'a URL as nats://bus.example.com:4222')), '',

@@ -8,6 +8,7 @@ import { makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { clusterObjectRows } from '../../adapters/sql/clusters/rows.ts'
 import { makeSqlClusterStore } from '../../adapters/sql/clusters/cluster-store.ts'
+import type { SqlRunner } from '../../adapters/sql/kit/statement.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
 import { makeSqlTaskChanges } from '../../adapters/sql/tasks/task-store.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
@@ -15,6 +16,8 @@ import { AuthorizerToken } from '../../core/authz/ports.ts'
 import { makeHubs } from '../../core/clusters/hubs/hubs.ts'
 import { HubsToken } from '../../core/clusters/hubs/ports.ts'
 import { makeClustersAsCaller, makeMemberClusters } from '../../core/clusters/member-clusters.ts'
+import { withImportWatcher } from '../../core/clusters/import-watcher.ts'
+import type { ClusterImportWatcher } from '../../core/clusters/ports.ts'
 import { makeClusterSurveyor } from '../../core/clusters/facts.ts'
 import { makeClusterConnections, makeSealCredential } from '../../core/clusters/connections.ts'
 import {
@@ -38,7 +41,13 @@ import { CachesToken } from '../../core/kernel/cache.ts'
 import { PauseToken } from '../../core/kernel/clock.ts'
 import type { OwnAddress } from '../../core/kernel/principal.ts'
 import { EntropyToken } from '../../core/kernel/secret.ts'
+import { token } from '../../core/kernel/token.ts'
+import type { AuditTrail } from '../../core/kernel/unit-of-work.ts'
 import type { Boot, Provide } from '../boot.ts'
+import type { Resolve } from '../container.ts'
+
+/** Binds what takes part in imports of clusters to their transaction. */
+export const BindImportWatcherToken = token<(tx: SqlRunner, audit: AuditTrail) => ClusterImportWatcher>('clusters.BindImportWatcher')
 
 /** Provides clusters and the connections to them. */
 export const provideClusters: Provide = (container, boot) => {
@@ -90,16 +99,20 @@ export const provideClusters: Provide = (container, boot) => {
   )
   container.provide(HubsToken, (resolve) => makeHubs({ connections: resolve(ClusterConnectionsToken), api: resolve(ClusterApiToken), pause: resolve(PauseToken), entropy: resolve(EntropyToken) }))
   const taskChanges = makeSqlTaskChanges(database, boot.instanceId)
-  container.provide(ClusterTaskUnitOfWorkToken, (resolve) =>
-    makeSqlUnitOfWork(
+  /** The records of a transaction. What is imported in it is reported in it. */
+  const changedRecords = (resolve: Resolve) => (tx: SqlRunner, audit: AuditTrail) => withImportWatcher(bindStore(tx), resolve(BindImportWatcherToken)(tx, audit))
+  container.provide(ClusterTaskUnitOfWorkToken, (resolve) => {
+    const records = changedRecords(resolve)
+    return makeSqlUnitOfWork(
       database,
-      (tx, audit) => ({ clusters: bindStore(tx), tasks: taskChanges(tx), audit }),
+      (tx, audit) => ({ clusters: records(tx, audit), tasks: taskChanges(tx), audit }),
       makeSqlAuditTrail(database, resolve(AuditChainToken)),
-    ),
-  )
-  container.provide(ClusterUnitOfWorkToken, (resolve) =>
-    makeSqlUnitOfWork(database, (tx, audit) => ({ clusters: bindStore(tx), audit }), makeSqlAuditTrail(database, resolve(AuditChainToken))),
-  )
+    )
+  })
+  container.provide(ClusterUnitOfWorkToken, (resolve) => {
+    const records = changedRecords(resolve)
+    return makeSqlUnitOfWork(database, (tx, audit) => ({ clusters: records(tx, audit), audit }), makeSqlAuditTrail(database, resolve(AuditChainToken)))
+  })
 }
 
 /**

@@ -98,6 +98,11 @@ export interface SealedCredential {
   readonly ownerId: AccountId
 }
 
+/** Takes part in imports: what it changes is committed with the record of the cluster, or not at all. */
+export interface ClusterImportWatcher {
+  imported(cluster: Cluster): Promise<void>
+}
+
 /** The stores that a change to clusters needs, in one transaction. */
 export interface ClusterStores {
   readonly clusters: ClusterStore

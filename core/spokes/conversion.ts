@@ -48,12 +48,26 @@ const checkHub = (record: Cluster, { uid, name }: MemberCluster): Outcome<Failur
   )
 }
 
+/** How often a conversion is judged again because another request changed the record at the same time. */
+const maxAttempts = 5
+
 /**
  * Makes an imported cluster a spoke of a hub, with its stored credential. The record and the task are written in one transaction. A
  * cluster that is a spoke of the hub already stays as it is, and its record gets the name that it has there; the same request after a
  * failure continues the conversion.
  */
-export const makeConvertToSpoke = (deps: Deps) =>
+export const makeConvertToSpoke = (deps: Deps) => {
+  const convert = makeConvertOnce(deps)
+  return async (call: SignedInCall, wanted: SpokeConversion): Outcome<ImportSpokeFailure, void> => {
+    // The task of an import that has just ended may write to the same record.
+    for (let attempt = 1; ; attempt += 1) {
+      const converted = await convert(call, wanted)
+      if (!isLeft(converted) || converted.left.tag !== 'ClusterChanged' || attempt === maxAttempts) return converted
+    }
+  }
+}
+
+const makeConvertOnce = (deps: Deps) =>
   async (call: SignedInCall, wanted: SpokeConversion): Outcome<ImportSpokeFailure, void> => {
     const found = await findRecord(deps, call, wanted)
     if (isLeft(found)) return found

@@ -34,7 +34,7 @@ const rolesOfOrganization: ObjectTypeDefinition = {
   relations: { can_create_role: by('create roles') },
 }
 
-/** A type of the specification whose plugin does not exist yet. It is known but has no objects, so every answer is empty. */
+/** A type of the specification that is known on every deployment. Where the plugin of contracts is not loaded it has no objects, so every answer is empty. */
 const contract: ObjectTypeDefinition = { type: 'contract', listed: true, scope: 'contract', reading: [], relations: {} }
 
 export const authorizationObjectTypes: readonly ObjectTypeDefinition[] = [role, rolesOfOrganization, contract]

@@ -4,11 +4,16 @@ import type { RequiredScope, ScopeCategory } from '../../core/kernel/principal.t
 export interface ParamRef {
   readonly in: 'path' | 'query'
   readonly name: string
+  /** Without the parameter, the caller's own account is meant. */
+  readonly orOwn?: true
 }
 /** A parameter of the route's path. */
 export const path = (name: string): ParamRef => ({ in: 'path', name })
 /** A parameter of the query string. */
 export const query = (name: string): ParamRef => ({ in: 'query', name })
+
+/** A parameter of the query string with the name of an account. Without it, the caller's own account is meant. */
+export const queryOrOwn = (name: string): ParamRef => ({ in: 'query', name, orOwn: true })
 
 /** The key of an object, by its name or its id in the request. */
 export type KeyRef = { readonly name: ParamRef } | { readonly id: ParamRef }

@@ -27,7 +27,7 @@ class Sha256 {
 const refusal = (status: number, code: string): Said => ({ status, body: `<?xml version="1.0"?><Error><Code>${code}</Code><Message>vendor text that must not come through</Message></Error>` })
 
 /** The signature that the account's secret makes of the request, by the vendor's library. */
-const signatureOf = async (call: SeenCall, account: S3Account, region: string, signedHeaders: readonly string[]): Promise<string> => {
+export const signatureOf = async (call: SeenCall, account: S3Account, region: string, signedHeaders: readonly string[]): Promise<string> => {
   const signer = new SignatureV4({ credentials: account, region, service: 's3', sha256: Sha256, applyChecksum: false, uriEscapePath: false })
   const headers = Object.fromEntries(signedHeaders.filter((name) => name !== 'x-amz-security-token').map((name) => [name, String(call.headers[name] ?? '')]))
   const date = String(call.headers['x-amz-date']).replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z')
@@ -36,6 +36,18 @@ const signatureOf = async (call: SeenCall, account: S3Account, region: string, s
     { signingDate: new Date(date) },
   )
   return /Signature=([0-9a-f]+)/.exec(String(signed.headers['authorization']))?.[1] ?? 'none'
+}
+
+/** The signature that the account's secret makes of a link, by the vendor's library. */
+export const presignatureOf = async (call: SeenCall, account: S3Account, region: string): Promise<string> => {
+  const signer = new SignatureV4({ credentials: account, region, service: 's3', sha256: Sha256, applyChecksum: false, uriEscapePath: false })
+  const { 'X-Amz-Date': date = '', 'X-Amz-Expires': expires, ...rest } = Object.fromEntries(call.url.searchParams)
+  const query = Object.fromEntries(Object.entries(rest).filter(([name]) => !/^X-Amz-(Signature|Credential|Algorithm|SignedHeaders|Content-Sha256)$/.test(name)))
+  const signed = await signer.presign(
+    { method: call.method, protocol: 'http:', hostname: call.url.hostname, path: call.url.pathname, query, headers: { host: call.url.host, 'X-Amz-Content-Sha256': 'UNSIGNED-PAYLOAD' } },
+    { signingDate: new Date(date.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z')), expiresIn: Number(expires) },
+  )
+  return String(signed.query?.['X-Amz-Signature'])
 }
 
 /** The S3 protocol's list of buckets, for accounts whose signature is right. */

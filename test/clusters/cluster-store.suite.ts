@@ -74,7 +74,7 @@ export const clusterStoreSuite = (name: string, open: () => Promise<ClusterStore
   onBench('a cluster reads back as it was inserted, by id, name and UID', async (t, { store }) => {
     const cluster = await inserted(store)
     const { ref: _ref, sealedCredential: _sealed, ...told } = newCluster()
-    t.deepEqual(cluster, { ...told, id: cluster.id, ownerName: nameOf(org), ownerIsOrganization: true, hasCredential: true, version: 1 })
+    t.deepEqual(cluster, { ...told, id: cluster.id, ownerName: nameOf(org), ownerIsOrganization: true, hasCredential: true, hubClusterName: '', version: 1 })
     t.deepEqual(await store.get(cluster.id), cluster)
     t.deepEqual(await store.find(org, 'prod'), cluster)
     t.deepEqual(await store.findByUid(org, 'uid-1'), cluster)

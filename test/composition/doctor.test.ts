@@ -5,7 +5,7 @@ import test from 'ava'
 import 'reflect-metadata'
 import { openOrMakeKeyringFile } from '../../adapters/security/keyring.ts'
 import { openSelfSignedIdentity } from '../../adapters/security/tls-identity.ts'
-import type { Finding } from '../../composition/cli/doctor-checks.ts'
+import type { Finding } from '../../composition/cli/doctor/doctor-checks.ts'
 import {
   checkBus,
   checkDatabase,
@@ -15,7 +15,7 @@ import {
   checkNode,
   checkTls,
   skewFinding,
-} from '../../composition/cli/doctor-checks.ts'
+} from '../../composition/cli/doctor/doctor-checks.ts'
 import { loadConfig } from '../../composition/config/config.ts'
 import type { Settings } from '../../composition/config/settings.ts'
 import { StartRefused } from '../../composition/start-refused.ts'

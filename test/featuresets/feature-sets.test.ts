@@ -5,15 +5,16 @@ import { chartOf, modelOf, startFeatureWorld, unique, type FeatureWorld } from '
 
 /**
  * Install, disable and update feature sets, and the versions of the suite, on a real kube-apiserver with the definitions of OCM. The
- * core features have fixed names on a hub: the tests about them run first, one after the other.
+ * core features have fixed names on a hub: this file has an API server to itself, and the tests about them run first, one after the
+ * other.
  */
 const test = needing('kubernetes')
 
 let world: FeatureWorld
 test.before(async () => {
-  world = await startFeatureWorld()
+  world = await startFeatureWorld({ ownServer: true })
 })
-test.after.always(() => world?.service.stop())
+test.after.always(() => world?.stop())
 
 const [suite, server] = ['opscenter-features', 'kube-ui-server']
 const core = 'opscenter-core'

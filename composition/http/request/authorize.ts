@@ -15,8 +15,15 @@ export interface NamedValues {
   readonly query: URLSearchParams
 }
 
-const valueOf = (ref: ParamRef, values: NamedValues): string | undefined =>
-  ref.in === 'path' ? values.path[ref.name] : (values.query.get(ref.name) ?? undefined)
+/** The values of one caller, who has an account. */
+interface CallerValues extends NamedValues {
+  readonly ownName: string
+}
+
+const valueOf = (ref: ParamRef, values: CallerValues): string | undefined => {
+  if (ref.in === 'path') return values.path[ref.name]
+  return values.query.get(ref.name) ?? (ref.orOwn === true ? values.ownName : undefined)
+}
 
 const idOf = (text: string | undefined): number | undefined => {
   if (text === undefined || !/^[1-9]\d{0,15}$/.test(text)) return undefined
@@ -24,7 +31,7 @@ const idOf = (text: string | undefined): number | undefined => {
   return Number.isSafeInteger(id) ? id : undefined
 }
 
-const keyOf = (key: KeyRef, values: NamedValues): ObjectKey | undefined => {
+const keyOf = (key: KeyRef, values: CallerValues): ObjectKey | undefined => {
   if ('name' in key) {
     const name = valueOf(key.name, values)
     return name === undefined || name === '' ? undefined : { name }
@@ -34,7 +41,7 @@ const keyOf = (key: KeyRef, values: NamedValues): ObjectKey | undefined => {
 }
 
 /** Returns the locator that a reference names in this request, or undefined when the values name no object. */
-const locatorOf = (object: ObjectRef, values: NamedValues): ObjectLocator | undefined => {
+const locatorOf = (object: ObjectRef, values: CallerValues): ObjectLocator | undefined => {
   const key = keyOf(object, values)
   const account = object.account === undefined ? undefined : valueOf(object.account, values)
   const within = object.within === undefined ? undefined : keyOf(object.within, values)
@@ -46,7 +53,7 @@ const hidden = ({ hiddenAs, object }: GrantedAccess, message: string): Refusal =
   hiddenAs === 'forbidden' ? refusal(403, 'AccessDenied', `You have no access to this ${object.type}.`) : refusal(404, 'NotFound', message)
 
 /** Returns the name of the query parameter that an object reference requires, when the request lacks it. */
-const missingQuery = (object: ObjectRef, values: NamedValues): string | undefined =>
+const missingQuery = (object: ObjectRef, values: CallerValues): string | undefined =>
   paramsOf(object).find((ref) => ref.in === 'query' && (valueOf(ref, values) ?? '') === '')?.name
 
 /** Decides on the relation of a route. A caller who may not see the object learns nothing else about it. */
@@ -54,8 +61,9 @@ export const authorize = async (
   authorizer: Authorizer,
   principal: Principal,
   access: GrantedAccess,
-  values: NamedValues,
+  named: NamedValues,
 ): Promise<Either<Refusal, AccessGrant>> => {
+  const values = { ...named, ownName: principal.login }
   const missing = missingQuery(access.object, values)
   if (missing !== undefined) return left(refusal(400, 'MissingParameter', `The query parameter "${missing}" is required.`))
   const locator = locatorOf(access.object, values)

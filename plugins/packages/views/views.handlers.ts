@@ -14,6 +14,7 @@ import type { VariantWish } from '../../../core/packages/views/presets.ts'
 import { makeGetChartValues } from '../../../core/packages/views/presets.ts'
 import type { Order } from '../../../core/packages/views/types.ts'
 import { viewsApiVersion } from '../../../core/packages/views/types.ts'
+import { attachment } from '../../kit/attachment.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
 import type { Binary } from '../../kit/reply.ts'
@@ -36,7 +37,7 @@ const toDownload = ({ name, contentType, bytes }: ServedFile): Binary => ({
   contentType,
   bytes,
   headers: {
-    'Content-Disposition': `attachment; filename="${name.replace(/[^A-Za-z0-9._-]/g, '_')}"; filename*=UTF-8''${encodeURIComponent(name).replace(/['()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)}`,
+    'Content-Disposition': attachment(name),
     'Content-Security-Policy': "default-src 'none'; sandbox",
     'Cache-Control': 'private, no-cache',
   },

@@ -1,5 +1,6 @@
 import { connectControlPlane, type ControlPlaneAccess } from './control-plane-access.ts'
 import { startControlPlane } from './control-plane.ts'
+import { findGo } from './go-build.ts'
 import { spokeControlPlane } from './spoke-control-plane.ts'
 import { findHelm, type HelmCommands } from './helm.ts'
 import { findKubectl } from './kubectl.ts'
@@ -55,6 +56,11 @@ export function helm(): Promise<HelmCommands | undefined> {
 /** The path of the nats-server command, or `undefined` when switched off. */
 export function natsServer(): Promise<string | undefined> {
   return once('nats', async () => process.env[environmentNames.nats] ?? findNatsServer())
+}
+
+/** The path of the go command, or `undefined` when switched off. */
+export function go(): Promise<string | undefined> {
+  return once('go', async () => process.env[environmentNames.go] ?? findGo())
 }
 
 function once<T>(name: ComponentName, start: () => Promise<T>): Promise<T | undefined> {

@@ -11,9 +11,17 @@ const sources = fileURLToPath(new URL('../kubernetes-assets/', import.meta.url))
 /** Must be the version of k8s.io/kubernetes in kubernetes-assets/go.mod: a library build knows no version itself. */
 const kubernetesVersion = '1.34.2'
 const neededDiskBytes = 4e9
+const goFolders = ['/usr/local/go/bin', '/usr/lib/go/bin']
 
 /** A command of test/support/kubernetes-assets. */
 export type GoAsset = 'kube-apiserver' | 'etcd' | 'kubectl' | 'stub-kubelet'
+
+/** The path of the command `go`. */
+export function findGo(): string {
+  const go = findExecutable('go', goFolders)
+  if (go === undefined) throw new Error('the command "go" was not found')
+  return go
+}
 
 /** The path of the command, built with Go on first use (minutes) and kept in the cache. */
 export async function goBuilt(asset: GoAsset, say: Say): Promise<string> {
@@ -55,7 +63,7 @@ export interface GoBuild {
 /** Builds one command, without C and without anything of this machine in it. */
 export async function goBuild(wanted: GoBuild, say: Say): Promise<void> {
   const { name, neededGo } = wanted
-  const go = findExecutable('go', ['/usr/local/go/bin', '/usr/lib/go/bin'])
+  const go = findExecutable('go', goFolders)
   if (go === undefined) {
     throw new Error(`${name} is not on this machine and cannot be built: the command "go" (Go ${neededGo} or newer) was not found`)
   }

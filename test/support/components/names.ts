@@ -10,6 +10,7 @@ export const components = {
   kubectl: { what: 'the kubectl command', needs: [] },
   helm: { what: 'the helm command, versions 3 and 4', needs: [] },
   nats: { what: 'the nats-server command', needs: [] },
+  go: { what: 'the go command', needs: [] },
 } as const satisfies Record<string, { readonly what: string; readonly needs: readonly string[] }>
 
 export type ComponentName = keyof typeof components
@@ -26,6 +27,7 @@ export const environmentNames = {
   helm3: 'MOORAGE_TEST_HELM3',
   helm4: 'MOORAGE_TEST_HELM4',
   nats: 'MOORAGE_TEST_NATS_SERVER',
+  go: 'MOORAGE_TEST_GO',
 } as const
 
 /** True when the run was started with `--without` this component, or without one that it needs. */

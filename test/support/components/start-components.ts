@@ -1,5 +1,5 @@
 import { startControlPlane } from './control-plane.ts'
-import { goBuilt } from './go-build.ts'
+import { findGo, goBuilt } from './go-build.ts'
 import { findKubectl } from './kubectl.ts'
 import { findHelm } from './helm.ts'
 import { startMariaDb } from './mariadb.ts'
@@ -39,6 +39,7 @@ const starters: Readonly<Record<ComponentName, (say: Say) => Promise<Started>>> 
     const { helm3, helm4 } = await findHelm(say)
     return { environment: { [environmentNames.helm3]: helm3, [environmentNames.helm4]: helm4 } }
   },
+  go: async () => ({ environment: { [environmentNames.go]: findGo() } }),
   // Each test file starts servers of its own: their configuration carries the keys of one database.
   nats: async (say) => ({ environment: { [environmentNames.nats]: await findNatsServer(say) } }),
 }

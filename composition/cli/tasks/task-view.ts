@@ -1,4 +1,4 @@
-import type { TaskEventWire } from '../../plugins/tasks/codecs.ts'
+import type { TaskEventWire } from '../../../plugins/tasks/codecs.ts'
 
 export type ShownEvent = Pick<(typeof TaskEventWire)['_O'], 'seq' | 'at' | 'id' | 'status' | 'msg'> & {
   readonly step?: string | undefined

@@ -1,10 +1,10 @@
-import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
-import { configOf, printJson } from './command-context.ts'
-import type { LoadedConfig } from '../config/config.ts'
+import type { CommandContext, CommonOptions, ExitCode } from '../command-context.ts'
+import { configOf, printJson } from '../command-context.ts'
+import type { LoadedConfig } from '../../config/config.ts'
 import type { Finding } from './doctor-checks.ts'
 import { checkBus, checkExtIdp, checkDatabase, checkDataFolder, checkKeyring, checkNode, checkTls, checkMail } from './doctor-checks.ts'
-import { checkHelm } from './helm.ts'
-import { StartRefused } from '../start-refused.ts'
+import { checkHelm } from '../helm.ts'
+import { StartRefused } from '../../start-refused.ts'
 
 /** Checks everything that the service depends on. Changes nothing. */
 export const doctor = async (context: CommandContext, options: CommonOptions): Promise<ExitCode> => {

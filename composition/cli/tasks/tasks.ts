@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { taskStates } from '../../core/tasks/types.ts'
-import type { TaskWire } from '../../plugins/tasks/codecs.ts'
-import { cancelTask, getTask, listTasks } from '../../plugins/tasks/tasks.routes.ts'
-import type { CommandContext, ExitCode } from './command-context.ts'
-import { printJson } from './command-context.ts'
-import type { ServerOptions, TaskServer } from './server-connection.ts'
-import { onServer, told, unreachable } from './server-connection.ts'
+import { taskStates } from '../../../core/tasks/types.ts'
+import type { TaskWire } from '../../../plugins/tasks/codecs.ts'
+import { cancelTask, getTask, listTasks } from '../../../plugins/tasks/tasks.routes.ts'
+import type { CommandContext, ExitCode } from '../command-context.ts'
+import { printJson } from '../command-context.ts'
+import type { ServerOptions, TaskServer } from '../server-connection.ts'
+import { onServer, told, unreachable } from '../server-connection.ts'
 import type { ShownEvent, TaskView } from './task-view.ts'
 import { drawView, emptyView, plainLine, printable, showEvent } from './task-view.ts'
-import { definedFields } from '../../core/kernel/json.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
 
 type ShownTask = (typeof TaskWire)['_A']
 

@@ -1,0 +1,92 @@
+import { hkdfSync } from 'node:crypto'
+import { makeS3Documents } from '../../adapters/clouds/s3-documents.ts'
+import { makeEgressClient } from '../../adapters/clouds/sdk.ts'
+import { parseDocumentUrl } from '../../adapters/clouds/document-url.ts'
+import { makeFolderDocuments } from '../../adapters/documents/folder-documents.ts'
+import { noScanner } from '../../adapters/documents/no-scanner.ts'
+import { makeLicenseSigner } from '../../adapters/licenses/license-signer.ts'
+import { makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
+import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
+import { makeSqlBindingStore } from '../../adapters/sql/contracts/binding-store.ts'
+import { makeSqlContractEvents } from '../../adapters/sql/contracts/contract-events.ts'
+import { makeSqlAuthorityStore, makeSqlLicenseStore } from '../../adapters/sql/contracts/license-store.ts'
+import { makeSqlContractStore } from '../../adapters/sql/contracts/contract-store.ts'
+import { contractObjectRows } from '../../adapters/sql/contracts/rows.ts'
+import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
+import { makeBindImported } from '../../core/contracts/automatic-binding.ts'
+import { AuditChainToken } from '../../core/audit/ports.ts'
+import type { DocumentStore } from '../../core/contracts/document-ports.ts'
+import { DocumentScannerToken, DocumentStoreToken } from '../../core/contracts/document-ports.ts'
+import {
+  AuthorityStoreToken,
+  BindingStoreToken,
+  ContractEventsToken,
+  ContractStoreToken,
+  ContractUnitOfWorkToken,
+  LicenseSignerToken,
+  LicenseStoreToken,
+  QuotaUsageToken,
+} from '../../core/contracts/ports.ts'
+import { ClockToken } from '../../core/kernel/clock.ts'
+import { isOpen } from '../../core/kernel/deployment.ts'
+import { secret } from '../../core/kernel/secret.ts'
+import { notifyAfterCommit } from '../../core/mail/delivery.ts'
+import { OutboxNotifierToken } from '../../core/mail/ports.ts'
+import { attachment } from '../../plugins/kit/attachment.ts'
+import type { Boot, Provide } from '../boot.ts'
+import { BindImportWatcherToken } from './clusters.ts'
+import { BindMailOutboxToken } from './mail.ts'
+
+/** Provides contracts and their bindings. */
+export const provideContracts: Provide = (container, boot) => {
+  const { database, objectRows } = boot
+  objectRows.add(contractObjectRows)
+  const contracts = makeSqlContractStore(database)
+  const bindings = makeSqlBindingStore(database)
+  const events = makeSqlContractEvents(database)
+  const licenses = makeSqlLicenseStore(database)
+  const authorities = makeSqlAuthorityStore(database)
+  container.provide(LicenseStoreToken, () => licenses(database))
+  container.provide(AuthorityStoreToken, () => authorities(database))
+  container.provide(ContractStoreToken, () => contracts(database))
+  container.provide(BindingStoreToken, () => bindings(database))
+  container.provide(ContractEventsToken, () => events(database))
+  const signer = makeLicenseSigner()
+  boot.onStop('signing of licenses', () => signer.close())
+  container.provideValue(LicenseSignerToken, signer)
+  container.provide(DocumentStoreToken, () => documentsOf(boot))
+  container.provideValue(DocumentScannerToken, noScanner)
+  // Usage is not reported to this service yet, so no quota is reached.
+  container.provideValue(QuotaUsageToken, { usedThisMonth: async () => undefined })
+  container.provide(ContractUnitOfWorkToken, (resolve) => {
+    const outbox = resolve(BindMailOutboxToken)
+    const unitOfWork = makeSqlUnitOfWork(
+      database,
+      (tx, audit) => ({ contracts: contracts(tx), bindings: bindings(tx), events: events(tx), licenses: licenses(tx), authorities: authorities(tx), audit, mail: outbox(tx) }),
+      makeSqlAuditTrail(database, resolve(AuditChainToken)),
+    )
+    return notifyAfterCommit(unitOfWork, resolve(OutboxNotifierToken))
+  })
+  container.provide(BindImportWatcherToken, (resolve) => {
+    if (!isOpen('vendor-hosted', boot.deployment)) return () => ({ imported: async () => undefined })
+    const bindImported = makeBindImported(resolve(ClockToken))
+    return (tx, audit) => bindImported({ contracts: contracts(tx), bindings: bindings(tx), events: events(tx), audit })
+  })
+}
+
+const documentsOf = (boot: Boot): DocumentStore => {
+  const { baseUrl, keys, settings } = boot
+  const place = parseDocumentUrl(settings.contractDocuments.reveal())
+  if (place === undefined) throw new Error('MOORAGE_CONTRACT_DOCUMENTS passed its check and is not understood')
+  if (place.kind === 's3') {
+    // An endpoint that is configured is intended, at any address.
+    const egress = makeEgressClient(makeEgressPolicy(new Set(['public', 'private', 'loopback'])), true)
+    boot.onStop('the store of documents', () => egress.close())
+    return makeS3Documents({ place: place.s3, egress, dispositionOf: attachment })
+  }
+  return makeFolderDocuments({
+    folder: place.path,
+    key: secret(new Uint8Array(hkdfSync('sha256', keys.csrf.reveal(), '', 'moorage links to documents', 32))),
+    routeUrl: () => `${baseUrl()}/api/v1/contract-documents`,
+  })
+}

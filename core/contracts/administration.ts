@@ -1,0 +1,217 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { UserStore } from '../identity/ports.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import { defineFailure } from '../kernel/failure.ts'
+import type { AccountId } from '../kernel/ids.ts'
+import type { Page, PageRequest } from '../kernel/page.ts'
+import type { SignedInCall } from '../kernel/principal.ts'
+import type { MembershipStore } from '../organizations/ports.ts'
+import { makeAddressOf, recordEvent } from './contract-events.ts'
+import type { ContractDraft } from './contract-terms.ts'
+import { parseTerms, termsOf } from './contract-terms.ts'
+import type { ContractKey } from './contracts.ts'
+import type { ContractStore, ContractStores, ContractUnitOfWork } from './ports.ts'
+import { ContractMissing } from './ports.ts'
+import type { Contract, ContractEventName, ContractId, ContractTerms } from './types.ts'
+
+/** The account that a new contract names does not exist. */
+export const ContractOwnerMissing = defineFailure('ContractOwnerMissing', 'Unprocessable')
+/** The terms of a contract are invalid. */
+export const ContractTermsInvalid = defineFailure('ContractTermsInvalid', 'Unprocessable')
+/** The contract is revoked. */
+export const ContractRevoked = defineFailure('ContractRevoked', 'Unprocessable')
+
+/** Maximum number of products, each with a contract of its own, in one request. */
+const maxProducts = 20
+
+export interface AdministrationDeps {
+  readonly clock: Clock
+  readonly unitOfWork: ContractUnitOfWork
+  readonly users: Pick<UserStore, 'byId'>
+}
+
+export interface CreateContractsInput {
+  /** The name of the organization or user. */
+  readonly owner: string
+  readonly products: readonly string[]
+  readonly draft: ContractDraft
+}
+
+type CreateFailure = Failure<'ContractOwnerMissing'> | Failure<'ContractTermsInvalid'>
+
+/** Returns the terms for each product, each product once. */
+const termsForEach = (products: readonly string[], draft: ContractDraft): Either<Failure<'ContractTermsInvalid'>, readonly ContractTerms[]> => {
+  const named = [...new Set(products)]
+  if (named.length === 0 || named.length > maxProducts) return left(ContractTermsInvalid(`Name 1 to ${maxProducts} products.`))
+  const all: ContractTerms[] = []
+  for (const product of named) {
+    const terms = parseTerms({ ...draft, product }, undefined)
+    if (isLeft(terms)) return left(ContractTermsInvalid(terms.left.message))
+    all.push(terms.right)
+  }
+  return right(all)
+}
+
+/** Creates one contract for each product, all of them or none. */
+export const makeCreateContracts = (deps: AdministrationDeps & { readonly memberships: Pick<MembershipStore, 'findAccount'> }) => {
+  const addressOf = makeAddressOf(deps.users)
+  type Created = readonly Contract[]
+  return async (call: SignedInCall<Created>, { owner, products, draft }: CreateContractsInput): Outcome<CreateFailure, Created> => {
+    const account = await deps.memberships.findAccount(owner)
+    if (account === undefined) return left(ContractOwnerMissing(`The account ${owner} does not exist.`))
+    const terms = termsForEach(products, draft)
+    if (isLeft(terms)) return terms
+    const by = await addressOf(call)
+    return deps.unitOfWork.run<CreateFailure, Created>(call, async (stores) => {
+      const at = deps.clock.now()
+      const created: Contract[] = []
+      for (const each of terms.right) {
+        const id = await stores.contracts.insert(account.id as AccountId, each, at)
+        const contract = await stores.contracts.getAny(id)
+        if (contract === undefined) throw new Error('The contract that was just inserted does not exist.')
+        const changes = { product: each.product, start: each.startsAt.toISOString(), end: each.endsAt.toISOString() }
+        await recordEvent(stores, contract, { event: 'contract.created', by, at, changes })
+        created.push(contract)
+      }
+      return right(created)
+    })
+  }
+}
+
+/** Returns the contracts of all accounts, or of one, the newest start first. */
+export const makeListAllContracts =
+  ({ contracts, memberships }: { readonly contracts: Pick<ContractStore, 'listAll' | 'listOf'>; readonly memberships: Pick<MembershipStore, 'findAccount'> }) =>
+  async (_call: SignedInCall<never>, { owner, page }: { readonly owner: string | undefined; readonly page: PageRequest }): Outcome<never, Page<Contract>> => {
+    if (owner === undefined) return right(await contracts.listAll(page))
+    const account = await memberships.findAccount(owner)
+    return right(account === undefined ? { items: [], total: 0 } : await contracts.listOf(account.id as AccountId, {}, page))
+  }
+
+const missing = (id: ContractId): Failure<'ContractMissing'> => ContractMissing(`The contract ${id} does not exist.`)
+
+/** Returns a contract of any account. */
+export const makeGetAnyContract =
+  ({ contracts }: { readonly contracts: Pick<ContractStore, 'getAny'> }) =>
+  async (_call: SignedInCall<never>, id: ContractId): Outcome<Failure<'ContractMissing'>, Contract> => {
+    const contract = await contracts.getAny(id)
+    return contract === undefined ? left(missing(id)) : right(contract)
+  }
+
+/**
+ * Returns a use case of a contract's owner for site admins: the contract is found by its id alone. `absent` is the failure if it
+ * does not exist.
+ */
+export const makeOnAnyContract =
+  ({ contracts }: { readonly contracts: Pick<ContractStore, 'getAny'> }) =>
+  <C extends SignedInCall<never>, I extends ContractKey, F extends Failure, A>(useCase: (call: C, input: I) => Outcome<F, A>) =>
+  async (call: C, input: Omit<I, 'ownerId'> & { readonly id: ContractId }): Outcome<F | Failure<'ContractMissing'>, A> => {
+    const contract = await contracts.getAny(input.id)
+    return contract === undefined ? left(missing(input.id)) : useCase(call, { ...input, ownerId: contract.ownerId } as unknown as I)
+  }
+
+/** Returns a use case on an account's contracts for site admins, who name the account; without a name, their own is meant. */
+export const makeOnAnyAccount =
+  ({ memberships }: { readonly memberships: Pick<MembershipStore, 'findAccount'> }) =>
+  <C extends SignedInCall<never>, I extends { readonly ownerId: AccountId }, F extends Failure, A>(useCase: (call: C, input: I) => Outcome<F, A>) =>
+  async (call: C, input: Omit<I, 'ownerId'> & { readonly owner: string | undefined }): Outcome<F | Failure<'ContractOwnerMissing'>, A> => {
+    const name = input.owner ?? call.principal.login
+    const account = await memberships.findAccount(name)
+    return account === undefined
+      ? left(ContractOwnerMissing(`The account ${name} does not exist.`))
+      : useCase(call, { ...input, ownerId: account.id as AccountId } as unknown as I)
+  }
+
+interface Change<F extends Failure> {
+  readonly event: ContractEventName
+  /** Applies the change to a locked contract. Right(false): there is nothing to change. */
+  apply(stores: ContractStores, contract: Contract, at: Date): Promise<Either<F, boolean>>
+}
+
+/** Changes a locked contract and returns it as it is then; undefined if it was removed. */
+const changeContract = async <F extends Failure>(
+  deps: AdministrationDeps,
+  call: SignedInCall<Contract>,
+  id: ContractId,
+  { event, apply }: Change<F>,
+): Outcome<F | Failure<'ContractMissing'>, Contract> => {
+  const by = await makeAddressOf(deps.users)(call)
+  return deps.unitOfWork.run<F | Failure<'ContractMissing'>, Contract>(call, async (stores) => {
+    const found = await stores.contracts.getAny(id)
+    const [contract] = found === undefined ? [] : await stores.contracts.lock(found.ownerId, [id])
+    if (contract === undefined) return left(missing(id))
+    const at = deps.clock.now()
+    const applied = await apply(stores, contract, at)
+    if (isLeft(applied)) return applied
+    if (applied.right) await recordEvent(stores, contract, { event, by, at })
+    return right((await stores.contracts.getAny(id)) ?? contract)
+  })
+}
+
+export interface ChangeTermsInput {
+  readonly id: ContractId
+  readonly draft: ContractDraft
+}
+type TermsFailure = Failure<'ContractMissing'> | Failure<'ContractTermsInvalid'>
+
+/** Replaces the terms that the request names. */
+export const makeUpdateContract =
+  (deps: AdministrationDeps) =>
+  (call: SignedInCall<Contract>, { id, draft }: ChangeTermsInput): Outcome<TermsFailure, Contract> =>
+    changeContract<Failure<'ContractTermsInvalid'>>(deps, call, id, {
+      event: 'contract.updated',
+      async apply(stores, contract, at) {
+        const terms = parseTerms(draft, contract)
+        if (isLeft(terms)) return left(ContractTermsInvalid(terms.left.message))
+        if (JSON.stringify(terms.right) === JSON.stringify(termsOf(contract))) return right(false)
+        await stores.contracts.replace(id, terms.right, at)
+        return right(true)
+      },
+    })
+
+/** Moves the end of a contract to a later instant. The owner is reminded again before the new end. */
+export const makeExtendContract =
+  (deps: AdministrationDeps) =>
+  (call: SignedInCall<Contract>, { id, endsAt }: { readonly id: ContractId; readonly endsAt: Date }): Outcome<TermsFailure | Failure<'ContractRevoked'>, Contract> =>
+    changeContract<Failure<'ContractTermsInvalid'> | Failure<'ContractRevoked'>>(deps, call, id, {
+      event: 'contract.extended',
+      async apply(stores, contract, at) {
+        if (contract.revokedAt !== undefined) return left(ContractRevoked('A revoked contract cannot be extended.'))
+        const terms = parseTerms({ endsAt }, contract)
+        if (isLeft(terms)) return left(ContractTermsInvalid(terms.left.message))
+        if (endsAt.getTime() === contract.endsAt.getTime()) return right(false)
+        if (endsAt.getTime() < contract.endsAt.getTime()) return left(ContractTermsInvalid('The new end must be later than the present one.'))
+        await stores.contracts.replace(id, terms.right, at)
+        await stores.contracts.clearReminders(id)
+        return right(true)
+      },
+    })
+
+/** Revokes a contract with its licenses. A revoked contract stays as it is. */
+export const makeRevokeContract =
+  (deps: AdministrationDeps) =>
+  (call: SignedInCall<Contract>, id: ContractId): Outcome<Failure<'ContractMissing'>, Contract> =>
+    changeContract<never>(deps, call, id, {
+      event: 'contract.revoked',
+      async apply(stores, contract, at) {
+        if (contract.revokedAt !== undefined) return right(false)
+        await stores.contracts.revoke(id, at)
+        await stores.licenses.revokeOf(id, at)
+        return right(true)
+      },
+    })
+
+/** Deletes a contract with its bindings and its history, and revokes its licenses. The audit log of the owner keeps the row. */
+export const makeDeleteContract =
+  (deps: AdministrationDeps) =>
+  (call: SignedInCall<Contract>, id: ContractId): Outcome<Failure<'ContractMissing'>, Contract> =>
+    changeContract<never>(deps, call, id, {
+      event: 'contract.deleted',
+      async apply(stores, contract, at) {
+        await stores.licenses.revokeOf(id, at)
+        await recordEvent(stores, contract, { event: 'contract.deleted', by: call.principal.login, at })
+        await stores.contracts.remove(id)
+        return right(false)
+      },
+    })

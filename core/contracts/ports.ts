@@ -1,0 +1,235 @@
+import { defineFailure } from '../kernel/failure.ts'
+import type { AccountId } from '../kernel/ids.ts'
+import type { MailOutbox } from '../kernel/mail.ts'
+import type { Page, PageRequest } from '../kernel/page.ts'
+import type { Secret } from '../kernel/secret.ts'
+import { token } from '../kernel/token.ts'
+import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
+import type {
+  BoundCluster,
+  Contract,
+  ContractClusterId,
+  ContractDocument,
+  ContractEvent,
+  ContractEventName,
+  ContractId,
+  ContractTerms,
+  License,
+  LicenseKind,
+} from './types.ts'
+
+/** The account has no contract with this id. */
+export const ContractMissing = defineFailure('ContractMissing', 'NotFound')
+/** The contract has no cluster with this id. */
+export const ContractClusterMissing = defineFailure('ContractClusterMissing', 'NotFound')
+/** A value of the request is invalid. */
+export const ContractRequestInvalid = defineFailure('ContractRequestInvalid', 'Invalid')
+/** A contract that the request names does not belong to the account, or is not active. */
+export const ContractNotUsable = defineFailure('ContractNotUsable', 'Forbidden')
+/** The cluster is bound to the contract already. */
+export const ClusterBoundAlready = defineFailure('ClusterBoundAlready', 'Invalid')
+/** The contract has no document. */
+export const ContractDocumentMissing = defineFailure('ContractDocumentMissing', 'NotFound')
+/** The contract has changed since the version that the caller named. */
+export const ContractChanged = defineFailure('ContractChanged', 'Conflict')
+
+/** Which contracts of an account a list returns. */
+export interface ContractSelection {
+  /** Only contracts that are in force at this instant. */
+  readonly activeAt?: Date
+  readonly allowsOffline?: true
+  /** Only contracts to which the cluster of this UID is bound (`with`) or is not bound (`without`). */
+  readonly cluster?: { readonly uid: string; readonly bound: 'with' | 'without' }
+}
+
+/** A cluster with all contracts of one account that license it. */
+export interface LicensedCluster {
+  readonly clusterUid: string
+  readonly displayName: string
+  readonly tags: readonly string[]
+  /** Ascending. */
+  readonly contractIds: readonly ContractId[]
+}
+
+/** A binding with what its contract licenses. */
+export interface LicensedBinding {
+  readonly binding: BoundCluster
+  readonly contract: Pick<Contract, 'id' | 'product' | 'features' | 'allowsOffline'>
+}
+
+/** A contract of any account with its binding of one cluster. */
+export interface ContractOfCluster {
+  readonly contract: Contract
+  readonly clusterId: ContractClusterId
+}
+
+/** A cluster to be bound. */
+export interface NewBinding {
+  readonly clusterUid: string
+  readonly displayName: string
+}
+
+/** Contracts. A statement with an id from a caller also has the owner's id, so that no id reaches another account's contract. */
+export interface ContractStore {
+  /** Returns the contracts of an account, the newest start first. */
+  listOf(ownerId: AccountId, selection: ContractSelection, page: PageRequest): Promise<Page<Contract>>
+  /** Returns the contracts of all accounts, the newest start first; for site admins. */
+  listAll(page: PageRequest): Promise<Page<Contract>>
+  get(ownerId: AccountId, id: ContractId): Promise<Contract | undefined>
+  /** Returns a contract of any account; for site admins and jobs. */
+  getAny(id: ContractId): Promise<Contract | undefined>
+  /** Returns those of the given contracts that belong to the account; in a transaction, locks them until it ends, in the order of ids. */
+  lock(ownerId: AccountId, ids: readonly ContractId[]): Promise<readonly Contract[]>
+  insert(ownerId: AccountId, terms: ContractTerms, at: Date): Promise<ContractId>
+  /** Replaces the terms of a locked contract. */
+  replace(id: ContractId, terms: ContractTerms, at: Date): Promise<void>
+  setDocument(id: ContractId, document: ContractDocument | undefined, at: Date): Promise<void>
+  revoke(id: ContractId, at: Date): Promise<void>
+  /** Deletes the contract, its bindings and its history. */
+  remove(id: ContractId): Promise<void>
+  /** Returns active contracts that end before `endsBefore` and whose owner was not reminded `days` before the end yet; at most `limit`. */
+  listToRemind(days: 45 | 10, now: Date, endsBefore: Date, limit: number): Promise<readonly Contract[]>
+  /** Forgets that the owner was reminded, because the end has moved. */
+  clearReminders(id: ContractId): Promise<void>
+  /** Returns false if another process has reminded the owner already. */
+  markReminded(id: ContractId, days: 45 | 10, at: Date): Promise<boolean>
+  /** Returns the active contracts of an account to which new clusters are bound without a request. */
+  listBindingNew(ownerId: AccountId, now: Date): Promise<readonly Contract[]>
+}
+export const ContractStoreToken = token<ContractStore>('contracts.ContractStore')
+
+/** The clusters that are bound to contracts. */
+export interface BindingStore {
+  /** Returns the clusters of a contract, by name and id. */
+  listOf(contractId: ContractId, page: PageRequest): Promise<Page<BoundCluster>>
+  find(contractId: ContractId, id: ContractClusterId): Promise<BoundCluster | undefined>
+  /** Returns all bindings of these clusters to contracts of the account that are in force at `now`, in one statement; at most 1,000 clusters. */
+  listFor(ownerId: AccountId, clusterUids: readonly string[], now: Date): Promise<readonly LicensedBinding[]>
+  /** Returns the contracts of all accounts to which a cluster is bound, in any state, the latest end first; at most `limit`. */
+  listContractsOf(clusterUid: string, limit: number): Promise<readonly ContractOfCluster[]>
+  /** Returns the clusters of the active offline contracts of an account, by UID. */
+  listLicensed(ownerId: AccountId, now: Date, page: PageRequest): Promise<Page<LicensedCluster>>
+  /** Returns those of the given clusters that are bound to the contract. */
+  boundAmong(contractId: ContractId, clusterUids: readonly string[]): Promise<readonly string[]>
+  /** Binds clusters that are not bound yet to a locked contract, and opens the interval in which each counts for usage. */
+  add(contract: Pick<Contract, 'id' | 'ownerId'>, bindings: readonly NewBinding[], at: Date): Promise<void>
+  /** Removes a binding and closes its interval. */
+  remove(binding: BoundCluster, at: Date): Promise<void>
+  rename(binding: BoundCluster, displayName: string): Promise<void>
+  /** Replaces the tags of a cluster for all contracts of the account. */
+  setTags(ownerId: AccountId, clusterUid: string, tags: readonly string[]): Promise<void>
+}
+export const BindingStoreToken = token<BindingStore>('contracts.BindingStore')
+
+/** The history of contracts, which only grows. */
+export interface ContractEvents {
+  record(contractId: ContractId, event: ContractEventName, addedBy: string, at: Date): Promise<void>
+  /** Ascending. */
+  listOf(contractId: ContractId, page: PageRequest): Promise<Page<ContractEvent>>
+}
+export const ContractEventsToken = token<ContractEvents>('contracts.ContractEvents')
+
+/** The licenses that were issued. A row is never deleted. */
+export interface LicenseStore {
+  insert(license: License): Promise<void>
+  /** Returns the newest license of a bound cluster that is not revoked. */
+  findNewest(contractId: ContractId, clusterUid: string, kind: LicenseKind): Promise<License | undefined>
+  /** Returns the licenses of a contract, the newest first. */
+  listOf(contractId: ContractId, page: PageRequest): Promise<Page<License>>
+  /** Returns the revoked licenses of an authority that have not expired, by serial; at most `limit`. */
+  listRevoked(authorityId: number, now: Date, limit: number): Promise<readonly Pick<License, 'serial' | 'revokedAt'>[]>
+  /** Revokes all licenses of a contract. Returns how many. */
+  revokeOf(contractId: ContractId, at: Date): Promise<number>
+  /** Revokes one license of a contract. Returns false if the contract has no such license that is not revoked. */
+  revoke(contractId: ContractId, serial: string, at: Date): Promise<boolean>
+}
+export const LicenseStoreToken = token<LicenseStore>('contracts.LicenseStore')
+
+/** A certificate authority of licenses as it is stored. */
+export interface StoredAuthority {
+  readonly id: number
+  readonly certificatePem: string
+  /** Undefined if its key is not in the database: it is in a file, or was retired. */
+  readonly sealedKey: { readonly ref: string; readonly box: Uint8Array } | undefined
+  readonly createdAt: Date
+  /** When another authority took its place; its licenses stay valid. */
+  readonly retiredAt: Date | undefined
+}
+
+/** The certificate authorities of licenses. */
+export interface AuthorityStore {
+  /** Returns all authorities, the newest first. */
+  list(): Promise<readonly StoredAuthority[]>
+  /** Adds an authority and retires the others. */
+  add(authority: Pick<StoredAuthority, 'certificatePem' | 'sealedKey'>, at: Date): Promise<number>
+}
+export const AuthorityStoreToken = token<AuthorityStore>('contracts.AuthorityStore')
+
+/** What a license certifies. */
+export interface LicenseContent {
+  readonly clusterUid: string
+  readonly features: readonly string[]
+  readonly plan: string
+  readonly productLine: string
+  readonly tier: string
+  readonly flags: Readonly<Record<string, string>>
+  /** A mail address of the licensee; empty if there is none. */
+  readonly licensee: string
+  readonly notBefore: Date
+  readonly notAfter: Date
+}
+
+/** A certificate authority with its key, which is PKCS#8 in PEM. */
+export interface LicenseAuthority {
+  readonly certificatePem: string
+  readonly key: Secret
+}
+
+/** From when to when a certificate is valid, both included. */
+export interface Validity {
+  readonly notBefore: Date
+  readonly notAfter: Date
+}
+
+/** What a revocation list says about one license. */
+export interface RevokedSerial {
+  readonly serial: string
+  readonly at: Date
+}
+
+/** Makes and signs certificates, away from the event loop. No method keeps a key. */
+export interface LicenseSigner {
+  /** Makes a self-signed authority with a new key. The organization is part of its name, which wildcard licenses refer to. */
+  makeAuthority(about: { readonly organization: string; readonly notBefore: Date; readonly notAfter: Date }): Promise<LicenseAuthority>
+  /** Returns why the authority cannot sign licenses now; undefined if it can. */
+  faultOf(authority: LicenseAuthority, now: Date): Promise<string | undefined>
+  /** Returns the validity of a stored authority. */
+  validityOf(certificatePem: string): Validity
+  /** Signs a license with a new serial of 128 random bits. The key of the license itself is thrown away: nothing uses it. */
+  sign(authority: LicenseAuthority, content: LicenseContent): Promise<{ readonly serial: string; readonly certificatePem: string }>
+  /** Signs a revocation list in PEM. */
+  signRevocations(authority: LicenseAuthority, revoked: readonly RevokedSerial[], thisUpdate: Date, nextUpdate: Date): Promise<string>
+  /** Returns a digest of a license's content, apart from its validity: 64 hexadecimal digits. */
+  contentKey(authorityId: number, content: LicenseContent): string
+}
+export const LicenseSignerToken = token<LicenseSigner>('contracts.LicenseSigner')
+
+/** The stores that a change to contracts needs, in one transaction. */
+export interface ContractStores {
+  readonly contracts: ContractStore
+  readonly bindings: BindingStore
+  readonly events: ContractEvents
+  readonly licenses: LicenseStore
+  readonly authorities: AuthorityStore
+  readonly audit: AuditTrail
+  readonly mail: MailOutbox
+}
+export type ContractUnitOfWork = UnitOfWork<ContractStores>
+export const ContractUnitOfWorkToken = token<ContractUnitOfWork>('contracts.UnitOfWork')
+
+/** Reports the consumption of a contract against its quota. */
+export interface QuotaUsage {
+  /** Returns the consumption in the current calendar month, in the unit of the contract's metric; undefined if nothing was reported. */
+  usedThisMonth(contract: Contract, now: Date): Promise<number | undefined>
+}
+export const QuotaUsageToken = token<QuotaUsage>('contracts.QuotaUsage')

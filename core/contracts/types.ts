@@ -1,0 +1,164 @@
+import type { AccountId, Brand } from '../kernel/ids.ts'
+
+export type ContractId = Brand<number, 'ContractId'>
+/** A cluster that is bound to a contract: `ccID` of the specification. */
+export type ContractClusterId = Brand<number, 'ContractClusterId'>
+
+/** The people and mailing lists that a contract names. Each list has at most 50 addresses. */
+export interface ContractEmails {
+  readonly contactPerson: readonly string[]
+  readonly signingAuthority: readonly string[]
+  readonly licenseUsers: readonly string[]
+  readonly financeTeam: readonly string[]
+  readonly usageAlertClient: readonly string[]
+  /** Of the vendor; not shown to the owner of the contract. */
+  readonly usageAlertAdmin: readonly string[]
+}
+export type ContractEmailList = keyof ContractEmails
+
+export const quotaMetrics = ['memory_gib_month', 'cpu_core_month'] as const
+
+/** What a contract allows in one calendar month. */
+export interface ContractQuota {
+  readonly enabled: boolean
+  readonly metric: (typeof quotaMetrics)[number]
+  readonly limit: number
+  /** In percent of the limit. */
+  readonly alertThresholds: readonly number[]
+  /** No license is issued once the limit is reached. */
+  readonly disableLicenseOnLimitReached: boolean
+}
+
+/** What a site admin decides about a contract. */
+export interface ContractTerms {
+  readonly name: string
+  readonly product: string
+  readonly features: readonly string[]
+  readonly emails: ContractEmails
+  readonly quota: ContractQuota
+  /** The contract is in force from this instant on, */
+  readonly startsAt: Date
+  /** and until just before this one. */
+  readonly endsAt: Date
+  /** Licenses that last to the end of the contract may be issued. */
+  readonly allowsOffline: boolean
+  /** Clusters that the owner imports are bound without a request. */
+  readonly bindsNewClusters: boolean
+  readonly disablesAnalytics: boolean
+  readonly enablesClientBilling: boolean
+  /** JSON text for the products; this service reads only `offlineTtlDays`. Empty if there is none. */
+  readonly restrictions: string
+}
+
+/** The stored document of a contract. */
+export interface ContractDocument {
+  /** The random reference under which the document store has it. */
+  readonly ref: string
+  readonly fileName: string
+  readonly mediaType: string
+  /** In bytes. */
+  readonly size: number
+}
+
+export interface Contract extends ContractTerms {
+  readonly id: ContractId
+  readonly ownerId: AccountId
+  readonly ownerName: string
+  readonly document: ContractDocument | undefined
+  readonly revokedAt: Date | undefined
+  /** When the owner was reminded of the end, 45 and 10 days before. */
+  readonly remindedAt45Days: Date | undefined
+  readonly remindedAt10Days: Date | undefined
+  readonly createdAt: Date
+  readonly version: number
+}
+
+/** Derived from the instants of a contract, never stored. */
+export type ContractState = 'scheduled' | 'active' | 'expired' | 'revoked'
+
+/** A cluster that is bound to a contract. */
+export interface BoundCluster {
+  readonly id: ContractClusterId
+  readonly contractId: ContractId
+  readonly ownerId: AccountId
+  /** UID of the namespace kube-system, in lower case. */
+  readonly clusterUid: string
+  readonly displayName: string
+  /** Shared by all contracts of the owner for this cluster. */
+  readonly tags: readonly string[]
+  readonly boundAt: Date
+}
+
+/** An entry of the history that the owner of a contract sees. */
+export interface ContractEvent {
+  readonly id: number
+  readonly contractId: ContractId
+  /** The mail address of the user, or the name of the job, that caused it. */
+  readonly addedBy: string
+  readonly event: ContractEventName
+  readonly createdAt: Date
+}
+
+export const contractEventNames = [
+  'contract.created',
+  'contract.updated',
+  'contract.extended',
+  'contract.revoked',
+  'contract.deleted',
+  'preferences.updated',
+  'document.uploaded',
+  'document.downloaded',
+  'cluster.added',
+  'cluster.removed',
+  'cluster.renamed',
+  'cluster.retagged',
+  'license.issued',
+  'license.revoked',
+] as const
+export type ContractEventName = (typeof contractEventNames)[number]
+
+/** `offline`: to the end of the contract. `online`: short-lived and renewed by the cluster. */
+export type LicenseKind = 'offline' | 'online'
+
+/** A license that was issued for a cluster. */
+export interface License {
+  /** Of the certificate, in decimal digits; unique over all authorities. */
+  readonly serial: string
+  readonly contractId: ContractId
+  readonly ownerId: AccountId
+  readonly clusterUid: string
+  readonly kind: LicenseKind
+  readonly authorityId: number
+  readonly notBefore: Date
+  readonly notAfter: Date
+  /** Equal for licenses with the same content, apart from serial and validity. */
+  readonly contentKey: string
+  readonly certificatePem: string
+  readonly issuedAt: Date
+  /** The mail address of the user, or the name of the program, that asked for it. */
+  readonly issuedBy: string
+  readonly revokedAt: Date | undefined
+}
+
+/** What a verifier found in a license. */
+export interface ReadLicense {
+  /** Decimal digits. */
+  readonly serial: string
+  readonly clusterUid: string
+  readonly features: readonly string[]
+  readonly plan: string
+  readonly flags: Readonly<Record<string, string>>
+  readonly notBefore: Date
+  readonly notAfter: Date
+  /** The license is signed by one of the authorities given. */
+  readonly isTrusted: boolean
+  /** The end of the authority that signed it; undefined if it is not trusted. */
+  readonly authorityEnd: Date | undefined
+  /** The certificate may be used to identify a client, as licenses are. */
+  readonly isForClients: boolean
+  /**
+   * The names that the certificate is valid for include this cluster; undefined if none was named. A license whose common name is
+   * `*.` and the organization of its authority is for every cluster.
+   */
+  readonly matchesCluster: boolean | undefined
+}

@@ -1,0 +1,121 @@
+import type * as t from 'io-ts'
+import { ClusterStoreToken } from '../../core/clusters/ports.ts'
+import {
+  makeCreateContracts,
+  makeDeleteContract,
+  makeExtendContract,
+  makeGetAnyContract,
+  makeListAllContracts,
+  makeOnAnyAccount,
+  makeOnAnyContract,
+  makeRevokeContract,
+  makeUpdateContract,
+} from '../../core/contracts/administration.ts'
+import { makeBindClusters, makeRenameBoundCluster, makeRetagBoundCluster, makeUnbindCluster } from '../../core/contracts/bindings.ts'
+import { makeGetClusterStatus, makeListClusterStatuses, makeListContractClusters, makeListUnboundClusters } from '../../core/contracts/cluster-status.ts'
+import type { ContractDraft } from '../../core/contracts/contract-terms.ts'
+import { DocumentStoreToken } from '../../core/contracts/document-ports.ts'
+import { makeWithDocument } from '../../core/contracts/documents.ts'
+import { makeListContractEvents } from '../../core/contracts/contracts.ts'
+import { BindingStoreToken, ContractEventsToken, ContractStoreToken, ContractUnitOfWorkToken } from '../../core/contracts/ports.ts'
+import type { Contract } from '../../core/contracts/types.ts'
+import { IdentityStoresToken } from '../../core/identity/ports.ts'
+import { ClockToken } from '../../core/kernel/clock.ts'
+import { definedFields } from '../../core/kernel/json.ts'
+import { LogToken } from '../../core/kernel/log.ts'
+import { MembershipStoreToken } from '../../core/organizations/ports.ts'
+import { toClusterInfo } from '../clusters/cluster-wire.ts'
+import { defineGroup } from '../kit/group.ts'
+import { handle } from '../kit/handle.ts'
+import type { ContractParams } from './administration-codecs.ts'
+import {
+  bindAnyClusters,
+  createContracts,
+  deleteContract,
+  extendContract,
+  getAnyClusterStatus,
+  getAnyContract,
+  listAllContracts,
+  listAnyClusterStatuses,
+  listAnyContractAudit,
+  listAnyContractClusters,
+  listAnyUnboundClusters,
+  renameAnyCluster,
+  retagAnyCluster,
+  revokeContract,
+  unbindAnyCluster,
+  updateContract,
+} from './administration.routes.ts'
+import { toAdministeredContract, toClusterStatus, toContractAudit } from './contract-wire.ts'
+
+const instantOf = (seconds: number | undefined): Date | undefined => (seconds === undefined ? undefined : new Date(seconds * 1000))
+
+const draftOf = (params: t.TypeOf<typeof ContractParams>): ContractDraft =>
+  definedFields({
+    name: params.name,
+    product: params.product,
+    features: params.features,
+    emails: params.emails === undefined ? undefined : definedFields(params.emails),
+    quota: params.quota === undefined ? undefined : definedFields(params.quota),
+    startsAt: instantOf(params.start),
+    endsAt: instantOf(params.end),
+    allowsOffline: params.allowOffline,
+    bindsNewClusters: params.autoAssignCluster,
+    disablesAnalytics: params.disableAnalytics,
+    enablesClientBilling: params.enableClientBilling,
+    restrictions: params.restrictions,
+  })
+
+/** The contracts of all accounts, for site admins. */
+export const contractAdministrationGroup = defineGroup({
+  needs: {
+    bindings: BindingStoreToken,
+    clock: ClockToken,
+    clusters: ClusterStoreToken,
+    contracts: ContractStoreToken,
+    documents: DocumentStoreToken,
+    events: ContractEventsToken,
+    identity: IdentityStoresToken,
+    log: LogToken,
+    memberships: MembershipStoreToken,
+    unitOfWork: ContractUnitOfWorkToken,
+  },
+  routes: (given) => {
+    const deps = { ...given, users: given.identity.users }
+    const onAny = makeOnAnyContract(given)
+    const onAccount = makeOnAnyAccount(given)
+    const statusOfAny = onAccount(makeGetClusterStatus(given))
+    const statusesOfAny = onAccount(makeListClusterStatuses(given))
+    const shown = (contract: Contract) => toAdministeredContract(contract, given.clock.now())
+    return [
+      handle(listAllContracts, makeListAllContracts(given), { input: ({ query, page }) => ({ owner: query.org, page }), reply: shown }),
+      handle(createContracts, makeCreateContracts(deps), {
+        input: ({ body: { orgOrUser, products, ...terms } }) => ({ owner: orgOrUser, products, draft: draftOf({ ...terms, product: undefined }) }),
+        reply: (created) => created.map(shown),
+      }),
+      handle(getAnyContract, makeGetAnyContract(given), { input: ({ params }) => params.id, reply: shown }),
+      handle(updateContract, makeUpdateContract(deps), { input: ({ params, body }) => ({ id: params.id, draft: draftOf(body) }), reply: shown }),
+      handle(deleteContract, makeWithDocument(given)(makeDeleteContract(deps)), { input: ({ params }) => params.id }),
+      handle(extendContract, makeExtendContract(deps), { input: ({ params, body }) => ({ id: params.id, endsAt: new Date(body.end * 1000) }), reply: shown }),
+      handle(revokeContract, makeRevokeContract(deps), { input: ({ params }) => params.id }),
+      handle(getAnyClusterStatus, statusOfAny, {
+        input: ({ params, query }) => ({ owner: query.org, cluster: params.clusterID, contractId: query.contract }),
+        reply: toClusterStatus,
+      }),
+      handle(listAnyClusterStatuses, statusesOfAny, {
+        input: ({ body, query }) => ({ owner: query.org, clusters: body.clusters, contractId: query.contract }),
+        reply: (found) => found.map(toClusterStatus),
+      }),
+      handle(listAnyContractAudit, onAny(makeListContractEvents(given)), { input: ({ params, page }) => ({ ...params, page }), reply: toContractAudit }),
+      handle(listAnyContractClusters, onAny(makeListContractClusters(given)), { input: ({ params, page }) => ({ ...params, page }), reply: toClusterStatus }),
+      handle(bindAnyClusters, onAny(makeBindClusters(deps)), { input: ({ params, body }) => ({ ...params, clusters: body }), reply: (bound) => bound.map(toClusterStatus) }),
+      handle(listAnyUnboundClusters, onAny(makeListUnboundClusters(given)), {
+        input: ({ params }) => params,
+        reply: (clusters) => clusters.map((cluster) => toClusterInfo(cluster, given.clock.now())),
+      }),
+      handle(unbindAnyCluster, onAny(makeUnbindCluster(deps)), { input: ({ params: { id, ccID } }) => ({ id, clusterId: ccID }) }),
+      handle(renameAnyCluster, onAny(makeRenameBoundCluster(deps)), { input: ({ params: { id, ccID }, body }) => ({ id, clusterId: ccID, name: body.clusterName }) }),
+      handle(retagAnyCluster, onAny(makeRetagBoundCluster(deps)), { input: ({ params: { id, ccID }, body }) => ({ id, clusterId: ccID, tags: body.tags }) }),
+    ]
+  },
+})

@@ -1,0 +1,101 @@
+import * as t from 'io-ts'
+import { ContractOwnerMissing, ContractRevoked, ContractTermsInvalid } from '../../core/contracts/administration.ts'
+import { ContractMissing, ContractRequestInvalid } from '../../core/contracts/ports.ts'
+import { siteAdmin } from '../kit/access.ts'
+import { empty, json, list } from '../kit/reply.ts'
+import { body } from '../kit/route.ts'
+import { routesOf } from '../kit/shared-route.ts'
+import { AddContractParams, AdministeredContract, ContractParams, ExtendContractParams, OfAccount } from './administration-codecs.ts'
+import { bindClusters, getClusterStatus, listClusterStatuses, listContractClusters, listUnboundClusters, renameCluster, retagCluster, unbindCluster } from './bindings.routes.ts'
+import { ContractAudit, ContractPath } from './codecs.ts'
+import { administeredExample, auditExample, contractExample } from './contract-wire.ts'
+
+const common = { tag: 'Licensing & Contracts', access: siteAdmin, scopeCategory: 'contract' } as const
+const route = routesOf({ ...common, query: OfAccount })
+const contractRoute = routesOf({ ...common, params: ContractPath, failures: [ContractMissing] })
+const { name, features, start, end } = contractExample
+
+export const listAllContracts = route({
+  id: 'contracts.listAllContracts',
+  method: 'GET',
+  path: '/contracts',
+  summary: 'List the contracts of all accounts, or of one, the newest start first',
+  ok: list(AdministeredContract, administeredExample),
+})
+
+export const createContracts = route({
+  id: 'contracts.createContracts',
+  method: 'POST',
+  path: '/contracts',
+  summary: 'Create contracts of an account, one for each product',
+  description: 'All of them are created, or none. `start` and `end` are needed: the contract is in force from `start` to just before `end`.',
+  body: body(AddContractParams, { orgOrUser: 'acme', name, products: ['database'], features, start, end, allowOffline: true }),
+  ok: json(201, t.readonlyArray(AdministeredContract), [administeredExample], 'Created'),
+  failures: [ContractOwnerMissing, ContractTermsInvalid],
+})
+
+export const getAnyContract = contractRoute({
+  id: 'contracts.getAnyContract',
+  method: 'GET',
+  path: '/contracts/{id}',
+  summary: 'Get a contract of any account',
+  ok: json(200, AdministeredContract, administeredExample),
+})
+
+export const updateContract = contractRoute({
+  id: 'contracts.updateContract',
+  method: 'PUT',
+  path: '/contracts/{id}',
+  summary: 'Change the terms of a contract',
+  description: 'A field that is absent does not change. The owner of a contract never changes.',
+  body: body(ContractParams, { name: 'Databases 2027', autoAssignCluster: true }),
+  ok: json(200, AdministeredContract, administeredExample),
+  failures: [ContractTermsInvalid],
+})
+
+export const deleteContract = contractRoute({
+  id: 'contracts.deleteContract',
+  method: 'DELETE',
+  path: '/contracts/{id}',
+  summary: 'Delete a contract, and revoke its licenses',
+  ok: empty(200),
+})
+
+export const extendContract = contractRoute({
+  id: 'contracts.extendContract',
+  method: 'POST',
+  path: '/contracts/{id}/extend',
+  summary: 'Move the end of a contract to a later instant',
+  body: body(ExtendContractParams, { end }),
+  ok: json(200, AdministeredContract, administeredExample),
+  failures: [ContractTermsInvalid, ContractRevoked],
+})
+
+export const revokeContract = contractRoute({
+  id: 'contracts.revokeContract',
+  method: 'POST',
+  path: '/contracts/{id}/revoke',
+  summary: 'Revoke a contract and its licenses',
+  description: 'The bound clusters stay bound. A revoked contract cannot be extended or used again.',
+  ok: empty(200),
+})
+
+export const listAnyContractAudit = contractRoute({
+  id: 'contracts.listAnyContractAudit',
+  method: 'GET',
+  path: '/contracts/{id}/audit',
+  summary: 'List the history of a contract of any account, the oldest event first',
+  ok: list(ContractAudit, auditExample),
+})
+
+/** The routes of an owner, for site admins: the contract is named by its id alone. */
+const forAdmin = { access: siteAdmin } as const
+export const listAnyContractClusters = { ...listContractClusters, ...forAdmin, id: 'contracts.listAnyContractClusters', path: '/contracts/{id}/clusters' }
+export const bindAnyClusters = { ...bindClusters, ...forAdmin, id: 'contracts.bindAnyClusters', path: '/contracts/{id}/clusters', failures: [...bindClusters.failures, ContractMissing], statusOf: { ContractMissing: 400 } }
+export const listAnyUnboundClusters = { ...listUnboundClusters, ...forAdmin, id: 'contracts.listAnyUnboundClusters', path: '/contracts/{id}/clusters/imported/non-associated', failures: [ContractRequestInvalid, ContractMissing], statusOf: { ContractMissing: 400 } }
+export const getAnyClusterStatus = { ...getClusterStatus, ...forAdmin, failures: [...getClusterStatus.failures, ContractOwnerMissing], statusOf: { ContractOwnerMissing: 422, ContractRequestInvalid: 400 }, id: 'contracts.getAnyClusterStatus', path: '/contracts/active/associated-clusters/{clusterID}/status' }
+export const listAnyClusterStatuses = { ...listClusterStatuses, ...forAdmin, failures: [...listClusterStatuses.failures, ContractOwnerMissing], statusOf: { ContractOwnerMissing: 422, ContractRequestInvalid: 422 }, id: 'contracts.listAnyClusterStatuses', path: '/contracts/active/associated-clusters/batch-status' }
+const unknownContract = { failures: [...unbindCluster.failures, ContractMissing], statusOf: { ...unbindCluster.statusOf, ContractMissing: 403 } }
+export const unbindAnyCluster = { ...unbindCluster, ...forAdmin, ...unknownContract, id: 'contracts.unbindAnyCluster', path: '/contracts/{id}/clusters/{ccID}' }
+export const renameAnyCluster = { ...renameCluster, ...forAdmin, ...unknownContract, id: 'contracts.renameAnyCluster', path: '/contracts/{id}/clusters/{ccID}/name' }
+export const retagAnyCluster = { ...retagCluster, ...forAdmin, ...unknownContract, id: 'contracts.retagAnyCluster', path: '/contracts/{id}/clusters/{ccID}/tags' }

@@ -1,0 +1,122 @@
+import * as t from 'io-ts'
+import type { ContractClusterId, ContractId } from '../../core/contracts/types.ts'
+import { contractEventNames } from '../../core/contracts/types.ts'
+import { path, queryOrOwn } from '../kit/access.ts'
+import { answer, Base64Bytes, Float, freeText, Instant, Int64, listOf, noted, oneOf, optional, pathId, bodyId, patternText, PathName, QueryBoolean, queryId, request, SafeInteger } from '../kit/codecs.ts'
+
+/** The account whose contracts a call is about; the caller's own without it. */
+export const InAccount = request({ org: optional(PathName) }, 'InAccount')
+export const accountInQuery = { type: 'account', name: queryOrOwn('org') } as const
+export const contractInPath = { type: 'contract', account: queryOrOwn('org'), id: path('id') } as const
+
+export const ContractPath = request({ id: pathId<ContractId>() }, 'ContractPath')
+export const ContractClusterPath = request({ id: pathId<ContractId>(), ccID: pathId<ContractClusterId>() }, 'ContractClusterPath')
+/** The UID of a cluster, as the list of its contracts takes it. */
+export const ClusterUuidPath = request(
+  { clusterID: patternText(/^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/, 36, 'a UUID') },
+  'ClusterUuidPath',
+)
+/** Any text: what is wrong with it is part of the answer. */
+export const ClusterUidPath = request({ clusterID: PathName }, 'ClusterUidPath')
+export const AssociatedQuery = request({ org: optional(PathName), onlyOffline: optional(QueryBoolean) }, 'AssociatedContractsQuery')
+export const StatusQuery = request({ org: optional(PathName), contract: optional(queryId<ContractId>()) }, 'ContractStatusQuery')
+
+const texts = t.readonlyArray(t.string)
+const seconds = noted(SafeInteger, { description: 'Seconds since the epoch, UTC.' })
+
+export const ContractEmail = answer(
+  {
+    contactPerson: texts,
+    signingAuthority: texts,
+    licenseUsers: texts,
+    financeTeam: texts,
+    usageAlertClient: texts,
+    usageAlertAdmin: optional(noted(texts, { description: 'Only for site admins.' })),
+  },
+  'ContractEmail',
+)
+export const QuotaRule = answer(
+  { enabled: t.boolean, metric: t.string, limit: Float, alertThresholds: t.readonlyArray(SafeInteger), disableLicenseOnLimitReached: t.boolean },
+  'QuotaRule',
+)
+
+/** A contract as its owner sees it. */
+export const Contract = answer(
+  {
+    id: Int64,
+    uid: noted(SafeInteger, { description: 'The id of the owner.' }),
+    orgOrUser: t.string,
+    name: t.string,
+    product: t.string,
+    features: texts,
+    emails: ContractEmail,
+    quota: QuotaRule,
+    start: seconds,
+    end: seconds,
+    allowOffline: t.boolean,
+    autoAssignCluster: t.boolean,
+    disableAnalytics: t.boolean,
+    enableClientBilling: t.boolean,
+    revoked: t.boolean,
+    restrictions: t.string,
+    state: noted(oneOf('scheduled', 'active', 'expired', 'revoked'), { description: 'Derived from start, end and revoked.' }),
+    hasDocument: t.boolean,
+  },
+  'Contract',
+)
+
+export const ContractFeatures = answer({ contractId: SafeInteger, product: t.string, features: texts }, 'ContractFeatures')
+const BoundClusterStatus = answer({ isImported: t.boolean, name: t.string, tags: texts, associatedContractId: SafeInteger }, 'ClusterStatus')
+export const ContractClusterStatus = answer(
+  {
+    id: noted(SafeInteger, { description: 'The id of the binding (`ccID`); 0 if the cluster is not bound.' }),
+    contractId: SafeInteger,
+    cluster: t.string,
+    displayName: t.string,
+    clusterStatus: BoundClusterStatus,
+    duplicateContractFeatures: t.readonlyArray(ContractFeatures),
+    error: t.string,
+  },
+  'ContractClusterStatus',
+)
+export const ClusterWithAssociatedContracts = answer(
+  { associatedContractIDs: t.readonlyArray(SafeInteger), cluster: t.string, displayName: t.string, tags: texts },
+  'ClusterWithAssociatedContracts',
+)
+export const ContractAudit = answer(
+  { id: SafeInteger, contractID: SafeInteger, addedBy: t.string, event: oneOf(...contractEventNames), createdUnix: seconds },
+  'ContractAudit',
+)
+
+const LicenseContract = answer({ id: t.string, startTimestamp: Instant, expiryTimestamp: Instant }, 'LicenseContract')
+export const License = answer(
+  { contract: LicenseContract, license: noted(Base64Bytes, { description: 'The certificate in PEM, in base64.' }) },
+  'License',
+)
+
+const shortText = freeText(256)
+
+/** What a program in a cluster asks a license for. */
+export const LicenseOpts = request({ cluster: shortText, features: listOf(freeText(64), 100) }, 'LicenseOpts')
+
+/** A string is read as a list of one. */
+const Recipients: t.Type<readonly string[], readonly string[], unknown> = noted(
+  new t.Type<readonly string[], readonly string[], unknown>(
+    'a mail address, or a list of them',
+    t.readonlyArray(t.string).is,
+    (u, c) => (typeof u === 'string' ? listOf(shortText, 200).validate([u], c) : listOf(shortText, 200).validate(u, c)),
+    t.identity,
+  ),
+  { description: 'Mail addresses. A single address may be given as a string.' },
+)
+const Nullable = <A, O>(codec: t.Type<A, O, unknown>) => t.union([codec, t.null])
+
+export const UpdateUserContractPreferences = request(
+  { autoAssignCluster: optional(Nullable(t.boolean)), usageAlertClient: optional(Nullable(Recipients)) },
+  'UpdateUserContractPreferences',
+)
+export const BindContractCluster = request({ cluster: shortText, displayName: optional(shortText), tags: optional(listOf(shortText, 200)) }, 'BindContractCluster')
+export const ClusterContractList = request({ clusterId: shortText, displayName: optional(shortText), contractIds: listOf(bodyId<ContractId>(), 5000) }, 'ClusterContractList')
+export const BatchClusterStatusRequest = request({ clusters: listOf(shortText, 5000) }, 'BatchClusterStatusRequest')
+export const PatchUserContractClusterName = request({ clusterName: shortText }, 'PatchUserContractClusterName')
+export const PatchUserContractClusterTags = request({ tags: listOf(shortText, 200) }, 'PatchUserContractClusterTags')

@@ -1,0 +1,105 @@
+import type * as t from 'io-ts'
+import type { ContractClusterStatus as Status } from '../../core/contracts/cluster-status.ts'
+import { stateOf } from '../../core/contracts/contract-rules.ts'
+import type { IssuedLicense } from '../../core/contracts/licenses.ts'
+import type { LicensedCluster } from '../../core/contracts/ports.ts'
+import type { Contract as StoredContract, ContractEvent } from '../../core/contracts/types.ts'
+import { unixSeconds } from '../../core/kernel/clock.ts'
+import type { AdministeredContract } from './administration-codecs.ts'
+import type { ClusterWithAssociatedContracts, Contract, ContractAudit, ContractClusterStatus, License } from './codecs.ts'
+
+/** Returns a contract as its owner sees it: without what belongs to the vendor. */
+export const toContract = (contract: StoredContract, now: Date): t.TypeOf<typeof Contract> => {
+  const { contactPerson, signingAuthority, licenseUsers, financeTeam, usageAlertClient } = contract.emails
+  return {
+    id: contract.id,
+    uid: contract.ownerId,
+    orgOrUser: contract.ownerName,
+    name: contract.name,
+    product: contract.product,
+    features: contract.features,
+    emails: { contactPerson, signingAuthority, licenseUsers, financeTeam, usageAlertClient, usageAlertAdmin: undefined },
+    quota: { ...contract.quota },
+    start: unixSeconds(contract.startsAt),
+    end: unixSeconds(contract.endsAt),
+    allowOffline: contract.allowsOffline,
+    autoAssignCluster: contract.bindsNewClusters,
+    disableAnalytics: contract.disablesAnalytics,
+    enableClientBilling: contract.enablesClientBilling,
+    revoked: contract.revokedAt !== undefined,
+    restrictions: contract.restrictions,
+    state: stateOf(contract, now),
+    hasDocument: contract.document !== undefined,
+  }
+}
+
+export const toClusterStatus = (status: Status): t.TypeOf<typeof ContractClusterStatus> => ({
+  id: status.binding?.id ?? 0,
+  contractId: status.contractId ?? status.binding?.contractId ?? 0,
+  cluster: status.clusterUid,
+  displayName: status.binding?.displayName ?? status.imported?.displayName ?? '',
+  clusterStatus: {
+    isImported: status.imported !== undefined,
+    name: status.imported?.name ?? '',
+    tags: status.binding?.tags ?? [],
+    associatedContractId: status.associatedContractId ?? 0,
+  },
+  duplicateContractFeatures: status.duplicates.map(({ contract, features }) => ({ contractId: contract.id, product: contract.product, features })),
+  error: status.error,
+})
+
+export const toLicensedCluster = ({ clusterUid, contractIds, displayName, tags }: LicensedCluster): t.TypeOf<typeof ClusterWithAssociatedContracts> => ({
+  associatedContractIDs: contractIds,
+  cluster: clusterUid,
+  displayName,
+  tags,
+})
+
+export const toContractAudit = ({ id, contractId, addedBy, event, createdAt }: ContractEvent): t.TypeOf<typeof ContractAudit> => ({
+  id,
+  contractID: contractId,
+  addedBy,
+  event,
+  createdUnix: unixSeconds(createdAt),
+})
+
+export const contractExample = {
+  id: 42, uid: 7, orgOrUser: 'acme', name: 'Databases 2026', product: 'database', features: ['database-enterprise'],
+  emails: { contactPerson: ['ann@example.com'], signingAuthority: [], licenseUsers: [], financeTeam: [], usageAlertClient: ['ops@example.com'] },
+  quota: { enabled: true, metric: 'memory_gib_month', limit: 512, alertThresholds: [80, 100], disableLicenseOnLimitReached: false },
+  start: 1767225600, end: 1798761600, allowOffline: true, autoAssignCluster: false, disableAnalytics: false, enableClientBilling: false,
+  revoked: false, restrictions: '', state: 'active', hasDocument: true,
+}
+const clusterUid = '7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11'
+export const statusExample = {
+  id: 3, contractId: 42, cluster: clusterUid, displayName: 'Production',
+  clusterStatus: { isImported: true, name: 'prod', tags: ['eu'], associatedContractId: 42 }, duplicateContractFeatures: [], error: '',
+}
+export const licensedExample = { associatedContractIDs: [42], cluster: clusterUid, displayName: 'Production', tags: ['eu'] }
+export const auditExample = { id: 9, contractID: 42, addedBy: 'ann@example.com', event: 'cluster.added', createdUnix: 1767312000 }
+export const bindExample = { cluster: clusterUid, displayName: 'Production', tags: ['eu'] }
+
+/** Returns a contract as a site admin sees it. */
+export const toAdministeredContract = (contract: StoredContract, now: Date): t.TypeOf<typeof AdministeredContract> => ({
+  ...toContract(contract, now),
+  emails: contract.emails,
+  Reminder45DaysSentUnix: unixSeconds(contract.remindedAt45Days),
+  Reminder10DaysSentUnix: unixSeconds(contract.remindedAt10Days),
+})
+
+export const administeredExample = {
+  ...contractExample,
+  emails: { ...contractExample.emails, usageAlertAdmin: ['sales@vendor.example'] },
+  Reminder45DaysSentUnix: 0,
+  Reminder10DaysSentUnix: 0,
+}
+
+export const toLicense = ({ contract, license }: IssuedLicense): t.TypeOf<typeof License> => ({
+  contract: { id: String(contract.id), startTimestamp: contract.startsAt, expiryTimestamp: contract.endsAt },
+  license: new TextEncoder().encode(license.certificatePem),
+})
+
+export const licenseExample = {
+  contract: { id: '42', startTimestamp: '2026-01-01T00:00:00.000Z', expiryTimestamp: '2027-01-01T00:00:00.000Z' },
+  license: 'LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg==',
+}

@@ -1,0 +1,276 @@
+import { randomUUID } from 'node:crypto'
+import type { BindingStore, ContractEvents, ContractStore } from '../../core/contracts/ports.ts'
+import type { Contract, ContractClusterId, ContractId, ContractTerms } from '../../core/contracts/types.ts'
+import type { AccountId } from '../../core/kernel/ids.ts'
+import { casesOf } from '../support/cases-of.ts'
+
+/** Stores of their own for each case. They find the organizations 11 (account11) and 12 (account12), without contracts. */
+export interface ContractStoreBench {
+  /** Bound to one transaction or connection. */
+  readonly contracts: ContractStore
+  readonly bindings: BindingStore
+  readonly events: ContractEvents
+  close(): Promise<void>
+}
+
+export const owner = 11 as AccountId
+export const otherOwner = 12 as AccountId
+export const at = new Date('2026-05-01T08:00:00.000Z')
+const later = new Date('2026-05-02T08:00:00.000Z')
+const firstPage = { page: 1, limit: 30 }
+const milliseconds = 86_400_000
+const days = (count: number): Date => new Date(at.getTime() + count * milliseconds)
+
+export const terms = (changes: Partial<ContractTerms> = {}): ContractTerms => ({
+  name: 'Databases',
+  product: 'database',
+  features: ['db-backup', 'db-basic'],
+  emails: { contactPerson: ['ann@example.com'], signingAuthority: [], licenseUsers: [], financeTeam: [], usageAlertClient: [], usageAlertAdmin: ['sales@example.com'] },
+  quota: { enabled: true, metric: 'cpu_core_month', limit: 12.5, alertThresholds: [80, 100], disableLicenseOnLimitReached: true },
+  startsAt: days(-1),
+  endsAt: days(30),
+  allowsOffline: true,
+  bindsNewClusters: false,
+  disablesAnalytics: true,
+  enablesClientBilling: false,
+  restrictions: '{"offlineTtlDays":30}',
+  ...changes,
+})
+
+const inserted = async ({ contracts }: ContractStoreBench, ownerId: AccountId, changes: Partial<ContractTerms> = {}): Promise<Contract> => {
+  const id = await contracts.insert(ownerId, terms(changes), at)
+  const contract = await contracts.get(ownerId, id)
+  if (contract === undefined) throw new Error('The contract that was inserted does not exist.')
+  return contract
+}
+const idsOf = ({ items }: { readonly items: readonly { readonly id: number }[] }): readonly number[] => items.map(({ id }) => id)
+const bound = async ({ bindings }: ContractStoreBench, contract: Contract, ...uids: readonly string[]) => {
+  await bindings.add(contract, uids.map((clusterUid) => ({ clusterUid, displayName: `cluster ${clusterUid}` })), at)
+  return (await bindings.listOf(contract.id, { page: 1, limit: 1000 })).items
+}
+/** UIDs in ascending order. */
+const sortedUids = (count: number): readonly string[] => Array.from({ length: count }, () => randomUUID()).sort()
+
+/** What every ContractStore keeps. Each case on an account's data has its twin from another account. */
+export const contractStoreSuite = (name: string, open: () => Promise<ContractStoreBench>): void => {
+  const onBench = casesOf(`${name}: contracts`, open)
+
+  onBench('a contract reads back as it was inserted, with version 1', async (t, bench) => {
+    const contract = await inserted(bench, owner)
+    t.deepEqual(contract, {
+      ...terms(), id: contract.id, ownerId: owner, ownerName: 'account11', document: undefined, revokedAt: undefined,
+      remindedAt45Days: undefined, remindedAt10Days: undefined, createdAt: at, version: 1,
+    })
+    t.deepEqual(await bench.contracts.getAny(contract.id), contract)
+    t.deepEqual(await bench.contracts.lock(owner, [contract.id, contract.id]), [contract])
+  })
+
+  onBench('a contract of another account does not exist', async (t, bench) => {
+    const { id } = await inserted(bench, otherOwner)
+    t.is(await bench.contracts.get(owner, id), undefined)
+    t.deepEqual(await bench.contracts.lock(owner, [id]), [])
+    t.deepEqual(await bench.contracts.listOf(owner, {}, firstPage), { items: [], total: 0 })
+    t.deepEqual(await bench.contracts.listBindingNew(owner, at), [])
+  })
+
+  onBench('lock returns contracts in the order of ids, and those of the account alone', async (t, bench) => {
+    const made = [await inserted(bench, owner), await inserted(bench, otherOwner), await inserted(bench, owner)]
+    const locked = await bench.contracts.lock(owner, [made[2]!.id, made[1]!.id, made[0]!.id, 999_999 as ContractId])
+    t.deepEqual(locked.map(({ id }) => id), [made[0]!.id, made[2]!.id])
+  })
+
+  onBench('lists have the newest start first, in pages', async (t, bench) => {
+    const [old, fresh, same] = [await inserted(bench, owner, { startsAt: days(-3) }), await inserted(bench, owner), await inserted(bench, owner)]
+    const foreign = await inserted(bench, otherOwner, { startsAt: days(-2) })
+    t.deepEqual(idsOf(await bench.contracts.listOf(owner, {}, firstPage)), [same.id, fresh.id, old.id])
+    const second = await bench.contracts.listOf(owner, {}, { page: 2, limit: 2 })
+    t.deepEqual([idsOf(second), second.total], [[old.id], 3])
+    t.deepEqual(idsOf(await bench.contracts.listAll(firstPage)), [same.id, fresh.id, foreign.id, old.id])
+  })
+
+  onBench('a contract is active from its start to just before its end, unless it is revoked', async (t, bench) => {
+    const { id, startsAt, endsAt } = await inserted(bench, owner)
+    const activeAt = async (instant: number) => (await bench.contracts.listOf(owner, { activeAt: new Date(instant) }, firstPage)).total
+    const instants = [startsAt.getTime() - 1, startsAt.getTime(), endsAt.getTime() - 1, endsAt.getTime()]
+    t.deepEqual(await Promise.all(instants.map(activeAt)), [0, 1, 1, 0])
+    await bench.contracts.revoke(id, at)
+    t.deepEqual(await Promise.all(instants.map(activeAt)), [0, 0, 0, 0])
+    t.like(await bench.contracts.get(owner, id), { revokedAt: at, version: 2 })
+    await bench.contracts.revoke(id, later)
+    t.deepEqual((await bench.contracts.get(owner, id))?.revokedAt, at, 'the first instant stays')
+  })
+
+  onBench('lists select by offline licenses and by a cluster that is bound or not', async (t, bench) => {
+    const [offline, online] = [await inserted(bench, owner), await inserted(bench, owner, { allowsOffline: false })]
+    const foreign = await inserted(bench, otherOwner)
+    const [uid] = sortedUids(1) as [string]
+    await bound(bench, online, uid)
+    await bound(bench, foreign, uid)
+    const found = async (selection: Parameters<ContractStore['listOf']>[1]) => idsOf(await bench.contracts.listOf(owner, selection, firstPage))
+    t.deepEqual(await found({ allowsOffline: true }), [offline.id])
+    t.deepEqual(await found({ cluster: { uid, bound: 'with' } }), [online.id])
+    t.deepEqual(await found({ cluster: { uid, bound: 'without' } }), [offline.id])
+    t.deepEqual(await found({ allowsOffline: true, cluster: { uid, bound: 'with' } }), [])
+    t.deepEqual(await found({ cluster: { uid: randomUUID(), bound: 'without' }, activeAt: at }), [online.id, offline.id])
+  })
+
+  onBench('replace takes all terms and raises the version, and touches no other contract', async (t, bench) => {
+    const [contract, other] = [await inserted(bench, owner), await inserted(bench, otherOwner)]
+    const next = terms({ name: 'Ünïcode 𝒩ame', product: 'vault', features: ['vault'], endsAt: days(60), allowsOffline: false, bindsNewClusters: true, disablesAnalytics: false, enablesClientBilling: true, restrictions: '' })
+    await bench.contracts.replace(contract.id, next, later)
+    t.deepEqual(await bench.contracts.get(owner, contract.id), { ...contract, ...next, version: 2 })
+    t.deepEqual(await bench.contracts.get(otherOwner, other.id), other)
+  })
+
+  onBench('a document is kept, replaced and removed', async (t, bench) => {
+    const { id } = await inserted(bench, owner)
+    const document = { ref: randomUUID(), fileName: 'Vertrag – final.pdf', mediaType: 'application/pdf', size: 26_214_400 }
+    await bench.contracts.setDocument(id, document, later)
+    t.like(await bench.contracts.get(owner, id), { document, version: 2 })
+    await bench.contracts.setDocument(id, undefined, later)
+    t.is((await bench.contracts.get(owner, id))?.document, undefined)
+  })
+
+  onBench('remove takes the bindings and the history with the contract, and nothing of another', async (t, bench) => {
+    const [contract, other] = [await inserted(bench, owner), await inserted(bench, otherOwner)]
+    const [uid] = sortedUids(1) as [string]
+    await bound(bench, contract, uid)
+    await bound(bench, other, uid)
+    await bench.events.record(contract.id, 'cluster.added', 'ann@example.com', at)
+    await bench.contracts.remove(contract.id)
+    t.is(await bench.contracts.getAny(contract.id), undefined)
+    t.is((await bench.bindings.listOf(contract.id, firstPage)).total, 0)
+    t.is((await bench.events.listOf(contract.id, firstPage)).total, 0)
+    t.is((await bench.bindings.listOf(other.id, firstPage)).total, 1)
+  })
+
+  onBench('a contract is due for each reminder once, until its end moves', async (t, bench) => {
+    const [soon, sooner] = [await inserted(bench, owner, { endsAt: days(40) }), await inserted(bench, otherOwner, { endsAt: days(9) })]
+    await inserted(bench, owner, { endsAt: days(45) })
+    await inserted(bench, owner, { endsAt: at })
+    await bench.contracts.revoke((await inserted(bench, owner, { endsAt: days(5) })).id, at)
+    const due = async (within: 45 | 10, limit = 10) => (await bench.contracts.listToRemind(within, at, days(within), limit)).map(({ id }) => id)
+    t.deepEqual([await due(45), await due(10), await due(45, 1)], [[sooner.id, soon.id], [sooner.id], [sooner.id]])
+    t.deepEqual([await bench.contracts.markReminded(soon.id, 45, at), await bench.contracts.markReminded(soon.id, 45, later)], [true, false])
+    t.like(await bench.contracts.get(owner, soon.id), { remindedAt45Days: at, remindedAt10Days: undefined })
+    t.deepEqual(await due(45), [sooner.id])
+    await bench.contracts.clearReminders(soon.id)
+    t.deepEqual(await due(45), [sooner.id, soon.id])
+  })
+
+  onBench('new clusters are bound to active contracts of the account that say so', async (t, bench) => {
+    const automatic = await inserted(bench, owner, { bindsNewClusters: true })
+    await inserted(bench, owner)
+    await inserted(bench, owner, { bindsNewClusters: true, startsAt: days(1) })
+    const foreign = await inserted(bench, otherOwner, { bindsNewClusters: true })
+    t.deepEqual((await bench.contracts.listBindingNew(owner, at)).map(({ id }) => id), [automatic.id])
+    t.deepEqual((await bench.contracts.listBindingNew(otherOwner, at)).map(({ id }) => id), [foreign.id])
+  })
+}
+
+/** What every BindingStore and the history keep. */
+export const bindingStoreSuite = (name: string, open: () => Promise<ContractStoreBench>): void => {
+  const onBench = casesOf(`${name}: bindings`, open)
+
+  onBench('bindings are listed by name, in pages, and found within their contract alone', async (t, bench) => {
+    const [contract, other] = [await inserted(bench, owner), await inserted(bench, owner)]
+    const uids = sortedUids(3)
+    const [first] = await bound(bench, contract, ...uids)
+    t.deepEqual(await bench.bindings.find(contract.id, first!.id), { id: first!.id, contractId: contract.id, ownerId: owner, clusterUid: uids[0]!, displayName: `cluster ${uids[0]}`, tags: [], boundAt: at })
+    t.is(await bench.bindings.find(other.id, first!.id), undefined)
+    t.is(await bench.bindings.find(contract.id, 999_999 as ContractClusterId), undefined)
+    const second = await bench.bindings.listOf(contract.id, { page: 2, limit: 2 })
+    t.deepEqual([second.items.map(({ clusterUid }) => clusterUid), second.total], [[uids[2]!], 3])
+    t.deepEqual(await bench.bindings.boundAmong(contract.id, [uids[1]!, randomUUID(), uids[0]!]), [uids[0]!, uids[1]!])
+    t.deepEqual(await bench.bindings.boundAmong(other.id, uids), [])
+  })
+
+  onBench('one cluster is bound to a contract at most once', async (t, bench) => {
+    const contract = await inserted(bench, owner)
+    const [uid] = sortedUids(1) as [string]
+    await bound(bench, contract, uid)
+    await t.throwsAsync(bench.bindings.add(contract, [{ clusterUid: uid, displayName: 'again' }], later))
+  })
+
+  onBench('a thousand clusters are bound and found at once', async (t, bench) => {
+    const contract = await inserted(bench, owner)
+    const uids = sortedUids(1000)
+    t.is((await bound(bench, contract, ...uids)).length, 1000)
+    t.deepEqual((await bench.bindings.listFor(owner, uids, at)).map(({ binding }) => binding.clusterUid), uids)
+    t.deepEqual(await bench.bindings.listFor(otherOwner, uids, at), [])
+    t.deepEqual(await bench.bindings.boundAmong(contract.id, uids), uids)
+  })
+
+  onBench('listFor knows contracts in force alone, of the account alone', async (t, bench) => {
+    const [active, second, scheduled, foreign] = [await inserted(bench, owner), await inserted(bench, owner, { product: 'vault', features: ['vault'], allowsOffline: false }), await inserted(bench, owner, { startsAt: days(1) }), await inserted(bench, otherOwner)]
+    const [uid] = sortedUids(1) as [string]
+    for (const each of [second, active, scheduled, foreign]) await bound(bench, each, uid)
+    const found = await bench.bindings.listFor(owner, [uid], at)
+    t.deepEqual(found.map(({ contract }) => contract), [
+      { id: active.id, product: 'database', features: ['db-backup', 'db-basic'], allowsOffline: true },
+      { id: second.id, product: 'vault', features: ['vault'], allowsOffline: false },
+    ])
+    t.deepEqual((await bench.bindings.listFor(otherOwner, [uid], at)).map(({ contract }) => contract.id), [foreign.id])
+    t.deepEqual(await bench.bindings.listFor(owner, [], at), [])
+  })
+
+  onBench('clusters of active offline contracts are listed once each, by UID, with all of them', async (t, bench) => {
+    const [first, second] = [await inserted(bench, owner), await inserted(bench, owner)]
+    const [online, ended, foreign] = [await inserted(bench, owner, { allowsOffline: false }), await inserted(bench, owner, { endsAt: at }), await inserted(bench, otherOwner)]
+    const [a, b, c] = sortedUids(3) as [string, string, string]
+    await bound(bench, first, b, a)
+    await bound(bench, second, a)
+    for (const each of [online, ended]) await bound(bench, each, a, c)
+    await bound(bench, foreign, a, c)
+    await bench.bindings.setTags(owner, a, ['eu'])
+    await bench.bindings.setTags(otherOwner, a, ['theirs'])
+    t.deepEqual(await bench.bindings.listLicensed(owner, at, firstPage), {
+      items: [
+        { clusterUid: a, displayName: `cluster ${a}`, tags: ['eu'], contractIds: [first.id, second.id] },
+        { clusterUid: b, displayName: `cluster ${b}`, tags: [], contractIds: [first.id] },
+      ],
+      total: 2,
+    })
+    const page = await bench.bindings.listLicensed(owner, at, { page: 2, limit: 1 })
+    t.deepEqual([page.items.map(({ clusterUid }) => clusterUid), page.total], [[b], 2])
+  })
+
+  onBench('tags are shared by the contracts of one account, and replaced whole', async (t, bench) => {
+    const contracts = [await inserted(bench, owner), await inserted(bench, owner), await inserted(bench, owner), await inserted(bench, otherOwner)]
+    const [uid] = sortedUids(1) as [string]
+    for (const each of contracts) await bound(bench, each, uid)
+    for (const tags of [['eu', 'prod'], ['us']]) {
+      await bench.bindings.setTags(owner, uid, tags)
+      const seen = await Promise.all(contracts.map(async ({ id }) => (await bench.bindings.listOf(id, firstPage)).items[0]?.tags))
+      t.deepEqual(seen, [tags, tags, tags, []])
+    }
+  })
+
+  onBench('a binding is renamed and removed alone, and can be made again', async (t, bench) => {
+    const [contract, other] = [await inserted(bench, owner), await inserted(bench, owner)]
+    const [uid] = sortedUids(1) as [string]
+    const [binding] = await bound(bench, contract, uid)
+    await bound(bench, other, uid)
+    await bench.bindings.rename(binding!, 'Pröd')
+    t.is((await bench.bindings.find(contract.id, binding!.id))?.displayName, 'Pröd')
+    t.is((await bench.bindings.listOf(other.id, firstPage)).items[0]?.displayName, `cluster ${uid}`)
+    await bench.bindings.remove(binding!, later)
+    t.is(await bench.bindings.find(contract.id, binding!.id), undefined)
+    t.is((await bench.bindings.listOf(other.id, firstPage)).total, 1)
+    t.is((await bound(bench, contract, uid)).length, 1)
+  })
+
+  onBench('the history of a contract is in the order of events, in pages', async (t, bench) => {
+    const [contract, other] = [await inserted(bench, owner), await inserted(bench, otherOwner)]
+    await bench.events.record(contract.id, 'contract.created', 'ann@example.com', at)
+    await bench.events.record(other.id, 'contract.created', 'bob@example.com', at)
+    await bench.events.record(contract.id, 'license.issued', `${'x'.repeat(300)}@example.com`, later)
+    const { items, total } = await bench.events.listOf(contract.id, firstPage)
+    t.is(total, 2)
+    t.deepEqual(items.map(({ id: _, ...event }) => event), [
+      { contractId: contract.id, addedBy: 'ann@example.com', event: 'contract.created', createdAt: at },
+      { contractId: contract.id, addedBy: 'x'.repeat(254), event: 'license.issued', createdAt: later },
+    ])
+    t.deepEqual((await bench.events.listOf(contract.id, { page: 2, limit: 1 })).items.map(({ event }) => event), ['license.issued'])
+  })
+}

@@ -1,0 +1,154 @@
+import { randomUUID } from 'node:crypto'
+import test from 'ava'
+import { makeSqlBindingStore } from '../../adapters/sql/contracts/binding-store.ts'
+import { makeSqlContractEvents } from '../../adapters/sql/contracts/contract-events.ts'
+import { makeSqlContractStore } from '../../adapters/sql/contracts/contract-store.ts'
+import type { SqlDatabase, SqlRunner } from '../../adapters/sql/kit/statement.ts'
+import type { ContractId } from '../../core/contracts/types.ts'
+import { countingRunner } from '../authz/counting-runner.ts'
+import { accountRow, storeWorld } from '../authz/stored-world.ts'
+import type { World } from '../authz/world.ts'
+import { eachDatabase } from '../support/databases.ts'
+import { at, bindingStoreSuite, contractStoreSuite, otherOwner, owner, terms } from './contract-store.suite.ts'
+
+const organization = (id: number) => ({ id, visibility: 'private' as const, members: [1], teams: [], roles: [], grants: [] })
+const world: World = { users: [1], orgs: [organization(11), organization(12)], clusters: [], tokens: [] }
+
+const storesOn = (db: SqlDatabase, runner: SqlRunner) => ({
+  contracts: makeSqlContractStore(db)(runner),
+  bindings: makeSqlBindingStore(db)(runner),
+  events: makeSqlContractEvents(db)(runner),
+})
+
+for (const database of eachDatabase()) {
+  const opened = async () => {
+    const db = await database.open()
+    await storeWorld(db, world)
+    return db
+  }
+  const open = async () => {
+    const db = await opened()
+    return { ...storesOn(db, db), close: () => db.close() }
+  }
+  contractStoreSuite(database.name, open)
+  bindingStoreSuite(database.name, open)
+
+  test(`${database.name}: reads take a constant number of statements, however many rows there are`, async (t) => {
+    const db = await opened()
+    try {
+      const runner = countingRunner(db)
+      const { contracts, bindings, events } = storesOn(db, runner)
+      const ids: ContractId[] = []
+      for (const _ of [1, 2, 3]) ids.push(await contracts.insert(owner, terms(), at))
+      const uids = Array.from({ length: 1000 }, () => randomUUID())
+      for (const id of ids) await bindings.add({ id, ownerId: owner }, uids.map((clusterUid) => ({ clusterUid, displayName: clusterUid })), at)
+      const page = { page: 1, limit: 1000 }
+      const reads = {
+        'contracts of an account': [1, () => contracts.listOf(owner, {}, page)],
+        'active contracts of a cluster': [1, () => contracts.listOf(owner, { activeAt: at, cluster: { uid: uids[0]!, bound: 'with' } }, page)],
+        'contracts of all accounts': [1, () => contracts.listAll(page)],
+        'clusters of a contract': [1, () => bindings.listOf(ids[0]!, page)],
+        'contracts of 1,000 clusters': [1, () => bindings.listFor(owner, uids, at)],
+        'clusters of offline contracts': [2, () => bindings.listLicensed(owner, at, page)],
+        'which of 1,000 clusters are bound': [1, () => bindings.boundAmong(ids[0]!, uids)],
+        'history': [1, () => events.listOf(ids[0]!, page)],
+      } as const
+      for (const [title, [count, read]] of Object.entries(reads)) {
+        runner.taken()
+        await read()
+        t.is(runner.taken(), count, title)
+      }
+    } finally {
+      await db.close()
+    }
+  })
+
+  test(`${database.name}: each list finds its rows by an index`, async (t) => {
+    const db = await opened()
+    try {
+      await fill(db)
+      const steps: string[] = []
+      const { contracts, bindings, events } = storesOn(db, explaining(db, steps))
+      const page = { page: 1, limit: 20 }
+      const id = 1 as ContractId
+      const uid = uidOf(7)
+      const lists = {
+        'contracts of an account': () => contracts.listOf(owner, {}, page),
+        'active contracts with a cluster': () => contracts.listOf(owner, { activeAt: at, cluster: { uid, bound: 'with' } }, page),
+        'active contracts without a cluster': () => contracts.listOf(owner, { activeAt: at, cluster: { uid, bound: 'without' } }, page),
+        'contracts to remind': () => contracts.listToRemind(10, at, new Date(at.getTime() + 10 * 86_400_000), 20),
+        'contracts that bind new clusters': () => contracts.listBindingNew(owner, at),
+        'clusters of a contract': () => bindings.listOf(id, page),
+        'contracts of clusters': () => bindings.listFor(owner, [uid, uidOf(8)], at),
+        'bound clusters': () => bindings.boundAmong(id, [uid, uidOf(8)]),
+        'history': () => events.listOf(id, page),
+      }
+      for (const [title, read] of Object.entries(lists)) {
+        steps.length = 0
+        await read()
+        t.true(steps.length > 0, title)
+        for (const step of steps) t.regex(step, usesIndex[db.dialect], `${title}: ${step}`)
+      }
+    } finally {
+      await db.close()
+    }
+  })
+}
+
+const uidOf = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
+
+/** Contracts of two accounts with clusters, so many that the databases do not prefer to read all of them. */
+const fill = async (db: SqlDatabase): Promise<void> => {
+  const { contracts, bindings, events } = storesOn(db, db)
+  await db.query((k) => k('accounts').insert(Array.from({ length: 400 }, (_, n) => accountRow('user')(1000 + n))))
+  for (let n = 0; n < 120; n += 1) {
+    const ownerId = n % 10 === 0 ? owner : otherOwner
+    const id = await contracts.insert(ownerId, terms({ startsAt: new Date(at.getTime() - n * 1000), endsAt: new Date(at.getTime() + n * 86_400_000) }), at)
+    await bindings.add({ id, ownerId }, Array.from({ length: 10 }, (_, i) => ({ clusterUid: uidOf(n * 10 + i), displayName: `cluster ${i}` })), at)
+    await events.record(id, 'contract.created', 'ann@example.com', at)
+  }
+  const tables = ['contracts', 'contract_clusters', 'contract_events', 'accounts']
+  await db.query((k) => (db.dialect === 'sqlite' ? k.raw('analyze') : k.raw(`analyze table ${tables.join(', ')}`)))
+}
+
+/** A step of a plan that does not read a whole table or index. What was found may be read from memory. */
+const usesIndex = {
+  sqlite: /^(?!SCAN (a|b|c|t|accounts|contracts|contract_\w+)\b)/,
+  mysql: /^\S+ (const|system|eq_ref|ref|range|index_subquery|unique_subquery|index_merge|ref_or_null) /,
+} as const
+
+interface PlanRow {
+  readonly detail?: string
+  readonly table?: string | null
+  readonly type?: string | null
+  readonly key?: string | null
+}
+
+/** A runner that records how the database finds the rows of each statement that it passes on. */
+const explaining = (db: SqlDatabase, steps: string[]): SqlRunner => {
+  const explain = async (sql: string, binds: readonly unknown[]): Promise<void> => {
+    const rows = await db.query<PlanRow>((k) => k.raw(`explain ${db.dialect === 'sqlite' ? 'query plan ' : ''}${sql}`, binds as never))
+    const shown = rows.filter(({ table }) => table !== null && table?.startsWith('<') !== true)
+    steps.push(...shown.map(({ detail, table, type, key }) => detail ?? `${table} ${type} ${key}`))
+  }
+  const all: SqlRunner['all'] = async (statement, binds) => {
+    await explain(statement.sql, statement.order.map((name) => (typeof name === 'string' ? (binds[name] ?? null) : name.constant)))
+    return db.all(statement, binds)
+  }
+  return {
+    dialect: db.dialect,
+    all,
+    first: async <Row>(...given: Parameters<SqlRunner['first']>) => (await all<Row>(...given))[0],
+    run: db.run,
+    query: async (build) => {
+      let text: { readonly sql: string; readonly bindings: readonly unknown[] } = { sql: '', bindings: [] }
+      const rows = await db.query<never>((k) => {
+        const query = build(k)
+        text = query.toSQL()
+        return query
+      })
+      await explain(text.sql, text.bindings)
+      return rows
+    },
+  }
+}

@@ -1,0 +1,127 @@
+import { createHash, randomUUID } from 'node:crypto'
+import test from 'ava'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { makeS3Documents } from '../../adapters/clouds/s3-documents.ts'
+import { makeEgressClient } from '../../adapters/clouds/sdk.ts'
+import { parseDocumentUrl } from '../../adapters/clouds/document-url.ts'
+import { makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
+import { linkSeconds } from '../../core/contracts/document-rules.ts'
+import type { ContractDocument } from '../../core/contracts/types.ts'
+import { attachment } from '../../plugins/kit/attachment.ts'
+import { startEmulator, type Emulator, type Said, type SeenCall } from '../clouds/emulator.ts'
+import { surroundWithTraps } from '../clouds/hostile-surroundings.ts'
+import { presignatureOf, signatureOf } from '../clouds/s3-emulator.ts'
+import { unwrap } from '../support/outcome.ts'
+
+surroundWithTraps()
+
+const account = { accessKeyId: 'AKIAHARBOUR', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY', buckets: [] }
+const egress = makeEgressClient(makeEgressPolicy(new Set(['loopback'])), true)
+const now = new Date('2026-05-01T08:00:00.000Z')
+const until = new Date(now.getTime() + linkSeconds * 1000)
+const seconds = (count: number): Date => new Date(now.getTime() + count * 1000)
+
+/** Objects in memory, for requests and links whose signature is right and which have not expired by the clock of the store. */
+const startStore = async () => {
+  const objects = new Map<string, { readonly body: string; readonly type: string }>()
+  const place = { now }
+  const refusal = (status: number, code: string): Said => ({ status, body: `<?xml version="1.0"?><Error><Code>${code}</Code><Message>vendor text</Message></Error>` })
+  const fault = async (call: SeenCall): Promise<string | undefined> => {
+    if (call.url.searchParams.has('X-Amz-Signature')) {
+      const query = call.url.searchParams
+      const start = Date.parse(String(query.get('X-Amz-Date')).replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'))
+      if (place.now.getTime() >= start + Number(query.get('X-Amz-Expires')) * 1000) return 'AccessDenied'
+      return (await presignatureOf(call, account, 'eu-central-1')) === query.get('X-Amz-Signature') ? undefined : 'SignatureDoesNotMatch'
+    }
+    const [, signedHeaders = '', signature] = /SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$/.exec(call.headers.authorization ?? '') ?? []
+    const hash = call.headers['x-amz-content-sha256']
+    if (call.method === 'PUT' && hash !== 'UNSIGNED-PAYLOAD' && hash !== createHash('sha256').update(call.body).digest('hex')) return 'XAmzContentSHA256Mismatch'
+    return (await signatureOf(call, account, 'eu-central-1', signedHeaders.split(';'))) === signature ? undefined : 'SignatureDoesNotMatch'
+  }
+  const emulator: Emulator = await startEmulator(async (call) => {
+    const wrong = await fault(call)
+    if (wrong !== undefined) return refusal(403, wrong)
+    const { pathname, searchParams } = call.url
+    const found = objects.get(pathname)
+    if (call.method === 'PUT') objects.set(pathname, { body: call.body, type: String(call.headers['content-type']) })
+    if (call.method === 'DELETE') {
+      objects.delete(pathname)
+      return { status: 204 }
+    }
+    if (call.method === 'PUT') return { status: 200 }
+    if (found === undefined) return call.method === 'HEAD' ? { status: 404 } : refusal(404, 'NoSuchKey')
+    if (call.method === 'HEAD') return { status: 200, headers: { 'content-type': found.type } }
+    return {
+      status: 200,
+      body: found.body,
+      headers: { 'content-type': searchParams.get('response-content-type') ?? found.type, 'content-disposition': searchParams.get('response-content-disposition') ?? '' },
+    }
+  })
+  const url = emulator.origin.replace('http://', `s3://${account.accessKeyId}:${encodeURIComponent(account.secretAccessKey)}@`)
+  const parsed = parseDocumentUrl(`${url}/contracts/moorage/documents?region=eu-central-1&tls=off`)
+  if (parsed?.kind !== 's3') throw new Error('The URL of the store is not understood.')
+  return { emulator, objects, place, at: parsed.s3, documents: makeS3Documents({ place: parsed.s3, egress, dispositionOf: attachment }) }
+}
+
+const pdf = '%PDF-1.7\nterms\n%%EOF\n'
+const newDocument = (): ContractDocument => ({ ref: randomUUID(), fileName: 'Vertrag “final”.pdf', mediaType: 'application/pdf', size: pdf.length })
+
+test.after.always(() => egress.close())
+
+test('a document is stored, downloaded by a link until just before 30:00, and removed', async (t) => {
+  const { documents, emulator, objects, place } = await startStore()
+  try {
+    const document = newDocument()
+    unwrap(await documents.put(document, Buffer.from(pdf)))
+    t.deepEqual([...objects], [[`/contracts/moorage/documents/${document.ref}`, { body: pdf, type: 'application/pdf' }]])
+    const url = unwrap(await documents.link(document, now, until))
+    for (const [after, status] of [[0, 200], [1799, 200], [1800, 403]] as const) {
+      place.now = seconds(after)
+      const answer = await fetch(url)
+      t.is(answer.status, status, `after ${after} seconds`)
+      const text = await answer.text()
+      if (status !== 200) continue
+      t.is(text, pdf)
+      t.is(answer.headers.get('content-type'), 'application/pdf')
+      t.regex(answer.headers.get('content-disposition') ?? '', /^attachment; filename="Vertrag__final_\.pdf"/)
+    }
+    place.now = now
+    for (const changed of [url.replace('X-Amz-Expires=1800', 'X-Amz-Expires=180000'), url.replace(document.ref, randomUUID()), url.replace('application%2Fpdf', 'text%2Fhtml')]) t.is((await fetch(changed)).status, 403)
+    unwrap(await documents.remove(document.ref))
+    unwrap(await documents.remove(document.ref))
+    t.is((await fetch(url)).status, 404)
+    t.is(objects.size, 0)
+    const gone = await documents.link(document, now, until)
+    t.is(isLeft(gone) && gone.left.tag, 'DocumentStoreDown')
+  } finally {
+    await emulator.stop()
+  }
+})
+
+test('a store that refuses, errs or is away is 503, without its text or the key', async (t) => {
+  const { documents, emulator, at } = await startStore()
+  const document = newDocument()
+  const failures = async (store = documents) => [await store.put(document, Buffer.from(pdf)), await store.link(document, now, until), await store.remove(document.ref)]
+  const wrongKey = makeS3Documents({ place: { ...at, accessKeyId: 'AKIAOTHER', secretAccessKey: at.secretAccessKey, region: 'us-east-1' }, egress, dispositionOf: attachment })
+  const seen = [...(await failures(wrongKey))]
+  emulator.instead = { status: 500, body: '<Error><Code>InternalError</Code><Message>vendor text</Message></Error>' }
+  seen.push(...(await failures()))
+  await emulator.stop()
+  seen.push(...(await failures()))
+  for (const each of seen) t.is(isLeft(each) && each.left.tag, 'DocumentStoreDown')
+  t.false(/vendor text|AKIA|wJalr/.test(JSON.stringify(seen)))
+  const absent = makeS3Documents({ place: at, egress, dispositionOf: attachment, load: () => Promise.reject(Object.assign(new Error("Cannot find package '@aws-sdk/client-s3'"), { code: 'ERR_MODULE_NOT_FOUND' })) })
+  const refused = await absent.put(document, Buffer.from(pdf))
+  t.true(isLeft(refused) && refused.left.message.includes('npm install @aws-sdk/client-s3'))
+  const opened = await documents.open({ ref: document.ref, fileName: '', mediaType: '', expires: until.getTime(), signature: '' }, now)
+  t.is(isLeft(opened) && opened.left.tag, 'DocumentLinkRefused')
+})
+
+test('the place of documents is read from its URL, and any other text is refused', (t) => {
+  t.deepEqual(parseDocumentUrl('folder:/var/lib/documents'), { kind: 'folder', path: '/var/lib/documents' })
+  const parsed = parseDocumentUrl('s3://ID:a%2Fb@s3.example.com:9000/bucket')
+  t.like(parsed, { kind: 's3', s3: { endpoint: 'https://s3.example.com:9000', region: 'us-east-1', bucket: 'bucket', prefix: '', accessKeyId: 'ID' } })
+  t.is(parsed?.kind === 's3' && parsed.s3.secretAccessKey.reveal(), 'a/b')
+  for (const bad of ['', 'folder:', 's3://host/bucket', 's3://id@host/bucket', 's3://id:key@host', 's3://id:key@host/B', 's3://id:key@host/bucket?x=1', 's3://id:key@host/bucket?tls=maybe', 's3://id:key@host/bucket/a b', 'https://host/bucket', 's3://id:%E0%A4%A@host/bucket'])
+    t.is(parseDocumentUrl(bad), undefined, bad)
+})
