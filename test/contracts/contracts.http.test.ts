@@ -206,3 +206,11 @@ test('a site admin asks for the status of clusters of any account; its owner doe
   await expectStatus(as(owner, 'GET', `${at}/${uid}/status?org=${org}`), 403)
   await expectStatus(as(owner, 'POST', `${at}/batch-status?org=${org}`, { clusters: [uid] }), 403)
 })
+
+test('a contract that the vendor reads can be sent back, and then nothing changes', async (t) => {
+  const { id } = await contract({ emails: { contactPerson: ['ann@example.com'] }, quota: { enabled: true, limit: 5 }, restrictions: '{"a":1}' })
+  const read = await expectStatus(admin('GET', `/api/v1/contracts/${id}`), 200)
+  const sent = await expectStatus(admin('PUT', `/api/v1/contracts/${id}`, read.json), 200)
+  t.deepEqual(sent.json, read.json)
+  t.deepEqual(await events(id), ['contract.created'])
+})

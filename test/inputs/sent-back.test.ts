@@ -17,6 +17,8 @@ interface Pair {
 
 /** Why what is shown cannot be sent to the route that changes it. A pair that is not named here must take it. */
 const exceptions: Readonly<Record<string, string>> = {
+  'contracts.updateContract': 'only vendor-hosted deployments serve it: test/contracts/contracts.http.test.ts sends a contract back',
+  'contracts.uploadDocument': 'what is shown is a link to the document',
   'identity.uploadAvatar': 'takes the bytes of a picture; its address is shown',
   'organizations.setAvatar': 'takes the bytes of a picture; its address is shown',
   'identity.enrollSecondFactor': 'takes the code that proves the seed which is shown',

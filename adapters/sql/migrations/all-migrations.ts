@@ -26,7 +26,7 @@ import { migration as identityInterface } from './0025-identity-interface.ts'
 import { migration as identityClusterTokens } from './0026-identity-cluster-tokens.ts'
 import { migration as tasksResponseIds } from './0027-tasks-response-ids.ts'
 import { migration as clustersManagedNames } from './0028-clusters-managed-names.ts'
-import { migration as contracts } from './0030-contracts.ts'
+import { migration as contracts } from './0029-contracts.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration in the order in which they run. New ones are appended. */

@@ -2,7 +2,7 @@ import { asciiText, createTable, instant, longBytes, rowId } from './columns.ts'
 import type { Migration } from './migration.ts'
 
 export const migration: Migration = {
-  id: '0030-contracts',
+  id: '0029-contracts',
   summary: 'contracts, the clusters that are bound to them, their history and licenses',
   async up(knex, dialect) {
     await createTable(knex, dialect, 'contracts', (table) => {
