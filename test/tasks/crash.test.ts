@@ -104,7 +104,7 @@ test.serial('a worker that slept through its lease writes nothing when it wakes'
   const before = await eventsOf(survivor, ada.token, id)
   await until('the time in which it would have ended', () => (performance.now() > wakesAt ? true : undefined))
   victim.signal('SIGCONT')
-  await until('the sleeper has noticed', () => (/is another worker's now|another worker has it/.test(victim.stderr() + victim.stdout()) ? true : undefined))
+  await until('the sleeper has noticed', () => (/taken over by another worker|another worker has it/.test(victim.stderr() + victim.stdout()) ? true : undefined))
   t.deepEqual(await eventsOf(survivor, ada.token, id), before)
   t.is((await show(survivor, ada.token, id)).state, 'unknown')
   t.deepEqual(timesOf(id), { runs: 1, recoveries: 1 })
