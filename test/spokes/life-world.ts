@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { right } from 'fp-ts/lib/Either.js'
 import { AuthorizerToken } from '../../core/authz/ports.ts'
 import { MemberClustersToken } from '../../core/clusters/ports.ts'
@@ -6,7 +7,8 @@ import { ActorCallsToken, fullScope, type Actor } from '../../core/kernel/princi
 import { TaskHandlersToken, type TaskEnd, type TaskRun } from '../../core/tasks/ports.ts'
 import { unwrap } from '../support/outcome.ts'
 import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-world.ts'
-import { kubernetes, spokeKubernetes } from '../support/components/available.ts'
+import { kubernetes } from '../support/components/available.ts'
+import { startSpokeControlPlane } from '../support/components/spoke-control-plane.ts'
 import { managedClusters, namespaces, secrets, signingRequests, type ManagedCluster } from '../support/hub/api/kinds.ts'
 import { isTrue } from '../support/hub/api/object-changes.ts'
 import { clusterNameLabel, joinedCondition } from '../support/hub/api/ocm-names.ts'
@@ -47,7 +49,9 @@ export interface LifeWorld {
 const finalStates = ['succeeded', 'failed', 'cancelled', 'unknown']
 
 export const startLifeWorld = async (settings: Record<string, string> = {}): Promise<LifeWorld> => {
-  const [hubServer, spokeServer] = [(await kubernetes())!, (await spokeKubernetes())!]
+  const hubServer = (await kubernetes())!
+  // Its own: an import looks at all agents of the cluster, also at those that another test file would have there.
+  const spokeServer = await startSpokeControlPlane(hubServer, `spokes-${randomBytes(4).toString('hex')}`)
   const hub = await startTestHub(hubServer, { spokes: spokeServer })
   const service = await startService({ settings: { MOORAGE_KUBERNETES_ALLOW: 'public,private,loopback', ...settings } })
   const people = makePeople(service)
@@ -139,6 +143,7 @@ export const startLifeWorld = async (settings: Record<string, string> = {}): Pro
     stop: async () => {
       await service.stop()
       await hub.stop()
+      await spokeServer.stop()
     },
   }
 }
