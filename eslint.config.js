@@ -109,7 +109,7 @@ export default tseslint.config(
       'adapters/system/system-clock.ts',
       'adapters/security/{keyring,tls-identity}.ts',
       'adapters/helm/process/{bundled-helm,work-folder}.ts',
-      'composition/cli/{doctor-checks,kubeconfig,tasks}.ts',
+      'composition/cli/{kubeconfig,doctor/doctor-checks,tasks/tasks}.ts',
     ],
     rules: { 'no-restricted-syntax': ['error', ...syntax, globalFetch] },
   },
