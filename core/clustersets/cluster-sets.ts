@@ -1,11 +1,12 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
+import { claimedUid, isAccepted } from '../clusters/hubs/managed-cluster-types.ts'
 import type { Hub, HubKind, HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
 import { clusterSetKind, managedClusterKind } from '../clusters/hubs/ports.ts'
 import type { ClusterStore } from '../clusters/ports.ts'
 import type { Cluster, HostingProvider } from '../clusters/types.ts'
 import type { AccessGrant } from '../kernel/access.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
-import { at, listAt, textAt } from '../kernel/json.ts'
+import { textAt } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { ProfileJudge } from './ports.ts'
 import { builtInSets, findClusterSet, includes, namedSetOf, selectsByLabels } from './types.ts'
@@ -85,12 +86,6 @@ export const makeListClusterSets = ({ hubs }: HubDeps) =>
     })
     return right(sets.right.map(summaryOf).sort(byName))
   }
-
-const isAccepted = ({ body }: HubObject): boolean => at(body, 'spec', 'hubAcceptsClient') === true
-
-/** Returns the UID that a managed cluster claims; empty if its agent does not publish it. */
-const claimedUid = ({ body }: HubObject): string =>
-  textAt(listAt(body, 'status', 'clusterClaims').find((claim) => textAt(claim, 'name') === 'id.k8s.io'), 'value')
 
 /** Finds the record of a managed cluster: by the UID that it claims, otherwise by the name under which this hub manages it. */
 const recordFinder = (hub: Hub, records: readonly Cluster[]): ((cluster: HubObject) => Cluster | undefined) => {

@@ -1,8 +1,9 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { claimText } from '../clusters/hubs/managed-cluster-types.ts'
 import type { HubObject } from '../clusters/hubs/ports.ts'
 import { defineFailure, type Failure } from '../kernel/failure.ts'
-import { isObject, listAt, textAt } from '../kernel/json.ts'
+import { isObject } from '../kernel/json.ts'
 import type { YamlText } from '../packages/ports.ts'
 import { distribution } from './vendor.ts'
 
@@ -17,12 +18,6 @@ export interface FeatureClaim {
   readonly external: ReadonlySet<string>
   /** Features that are disabled on the spoke. */
   readonly disabled: ReadonlySet<string>
-}
-
-/** Returns the text of a claim of a ManagedCluster, or undefined if it has none. */
-export const claimText = ({ body }: Pick<HubObject, 'body'>, claim: string): string | undefined => {
-  const found = listAt(body, 'status', 'clusterClaims').find((each) => textAt(each, 'name') === claim)
-  return found === undefined ? undefined : textAt(found, 'value')
 }
 
 const namesIn = (value: unknown): ReadonlySet<string> => new Set(Array.isArray(value) ? value.filter((name): name is string => typeof name === 'string') : [])

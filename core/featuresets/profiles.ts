@@ -1,5 +1,6 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../authz/ports.ts'
+import { claimText, uidClaim } from '../clusters/hubs/managed-cluster-types.ts'
 import type { Hub, HubKey, HubKind, HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
 import { managedClusterKind } from '../clusters/hubs/ports.ts'
 import type { ClusterStore } from '../clusters/ports.ts'
@@ -14,7 +15,7 @@ import { builtInProfiles } from './built-in-profiles.ts'
 import type { Feature } from './catalogue.ts'
 import { readFeature } from './catalogue.ts'
 import type { ClaimUnreadable, FeatureClaim } from './claims.ts'
-import { claimText, parseClaim } from './claims.ts'
+import { parseClaim } from './claims.ts'
 import { distribution } from './vendor.ts'
 
 /** Neither the cluster nor this service has a cluster profile of that name. */
@@ -93,9 +94,6 @@ const hubOfSpoke = async (
   return isLeft(grant) ? right(undefined) : hubs.open(call, grant.right)
 }
 
-/** The claim of a spoke with the UID of its cluster. */
-const identityClaim = 'id.k8s.io'
-
 /** Returns what the hub of a cluster knows of its features. A hub may manage itself. */
 const readByClaim = async (deps: ProfileDeps, call: SignedInCall<never>, cluster: Hub): Outcome<HubReadFailure | ReturnType<typeof ClaimUnreadable>, ClusterFeatures> => {
   const nothing = right(featuresByClaim(undefined, []))
@@ -107,7 +105,7 @@ const readByClaim = async (deps: ProfileDeps, call: SignedInCall<never>, cluster
   const [spokes, catalogue] = await Promise.all([listIfServed(hub.right, managedClusterKind), listIfServed(hub.right, distribution.kinds.feature)])
   if (isLeft(spokes)) return spokes
   if (isLeft(catalogue)) return catalogue
-  const spoke = spokes.right?.find((each) => claimText(each, identityClaim) === record.uid)
+  const spoke = spokes.right?.find((each) => claimText(each, uidClaim) === record.uid)
   const text = spoke === undefined ? undefined : claimText(spoke, distribution.featuresClaim)
   const claim = text === undefined ? right(undefined) : parseClaim(deps.yaml, text)
   return isLeft(claim) ? claim : right(featuresByClaim(claim.right, (catalogue.right ?? []).map(readFeature)))

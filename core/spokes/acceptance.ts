@@ -1,5 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
+import { isAccepted } from '../clusters/hubs/managed-cluster-types.ts'
 import type { Hub, HubChangeFailure, HubEdit, HubObject, Hubs } from '../clusters/hubs/ports.ts'
 import { managedClusterKind, namespaceKind, spokeNameLabel } from '../clusters/hubs/ports.ts'
 import type { AccessGrant } from '../kernel/access.ts'
@@ -15,7 +16,6 @@ import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import { auditOf } from './audit.ts'
 import type { JoinRules } from './join-requests.ts'
 import { judgeJoinRequests, signingRequestKind } from './join-requests.ts'
-import { isAccepted } from './managed-clusters.ts'
 import type { CertificateRequestReader } from './ports.ts'
 
 /** Some clusters may not join the hub. The others of the request were accepted. `errors` has one entry for each, with the reason. */

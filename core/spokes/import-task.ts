@@ -2,6 +2,7 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../authz/ports.ts'
 import type { ClusterTasks, TaskCluster } from '../cluster-tasks/ports.ts'
 import { wordsOf } from '../cluster-tasks/types.ts'
+import { claimedUid, statedUrl, uidClaim } from '../clusters/hubs/managed-cluster-types.ts'
 import type { ClusterInfoReader, Hub, HubObject, Hubs, SpokeHubs } from '../clusters/hubs/ports.ts'
 import { clusterSetKind, clusterSetLabel, managedClusterKind } from '../clusters/hubs/ports.ts'
 import type { ClusterConnections, ClusterStore, ClusterSurveyor, ClusterUnitOfWork } from '../clusters/ports.ts'
@@ -9,7 +10,7 @@ import { ClusterMissing } from '../clusters/ports.ts'
 import type { Cluster, ClusterFacts, ClusterStatus } from '../clusters/types.ts'
 import type { Clock, Pause } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
-import { at, listAt, textAt } from '../kernel/json.ts'
+import { at, textAt } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { TaskEnd, TaskHandler, TaskRun, TaskStep } from '../tasks/ports.ts'
 import type { Acceptance } from './acceptance.ts'
@@ -27,7 +28,6 @@ import { notOpened, notYet, over, pollUntil, runSteps, SpokeStuck } from './spok
 import { secret } from '../kernel/secret.ts'
 
 const available = 'ManagedClusterConditionAvailable'
-const uidClaim = 'id.k8s.io'
 
 /** From the acceptance of the task: how long agents that the task installs may take to join, and a person to run the command. */
 const installedPatienceMs = 10 * 60_000
@@ -57,9 +57,6 @@ interface Import extends TaskCluster, SpokeTaskInput {
   readonly run: TaskRun
   readonly hub: Hub
 }
-
-const claimIn = ({ body }: HubObject, name: string): string => textAt(listAt(body, 'status', 'clusterClaims').find((claim) => textAt(claim, 'name') === name), 'value')
-const urlIn = ({ body }: HubObject): string => textAt(listAt(body, 'spec', 'managedClusterClientConfigs')[0], 'url')
 
 const findRecord = async (deps: ImportSpokeTaskDeps, { cluster, name }: Import): Outcome<Failure, Cluster> => {
   const record = await recordOfSpoke(deps.clusters, { ownerId: cluster.ownerId, hubUid: cluster.uid, name })
@@ -97,8 +94,8 @@ const register = async (deps: ImportSpokeTaskDeps, work: Import): Outcome<Failur
   if (isLeft(known)) return known
   if (known.right?.isDeleting === true) return left(SpokeStuck(`The hub is removing an earlier cluster ${name}.`))
   if (known.right !== undefined) {
-    const uid = claimIn(known.right, uidClaim)
-    const url = urlIn(known.right)
+    const uid = claimedUid(known.right)
+    const url = statedUrl(known.right)
     const isOther = uid === '' ? url !== '' && record.right.endpoint !== '' && url !== record.right.endpoint : record.right.uid !== '' && uid !== record.right.uid
     // A spoke that registered by itself may have stated another address than that of the record.
     const isProven = isOther && uid === '' && (await deps.spokeHubs.nameByAgents(work.call, record.right, work.cluster.uid)) === name
@@ -177,7 +174,7 @@ const place = async ({ hub, name, clusterProfile }: Import): Outcome<Failure, st
 
 /** Returns what the hub knows about a cluster that is not reached in another way. */
 const factsFromHub = ({ provider, location, project, nodeCount }: Cluster, managed: HubObject): ClusterFacts => ({
-  uid: claimIn(managed, uidClaim),
+  uid: claimedUid(managed),
   provider,
   location,
   project,
@@ -209,7 +206,7 @@ const settleRecord = async (deps: ImportSpokeTaskDeps, work: Import, step: TaskS
   if (isLeft(surveyed)) return surveyed
   const { uid } = surveyed.right
   await claimUid(deps, work, record.right, uid, step)
-  const endpoint = record.right.endpoint === '' ? urlIn(managed.right) : record.right.endpoint
+  const endpoint = record.right.endpoint === '' ? statedUrl(managed.right) : record.right.endpoint
   const saved = await changeRecord(deps.unitOfWork, call, id, () => ({
     change: { endpoint, ...(uid === '' ? {} : { uid }) },
     entry: lifeAuditOf(hub, 'cluster.spoke_imported', { spoke: name, cluster: record.right.name, task: run.task.ref }),

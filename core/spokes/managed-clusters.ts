@@ -1,11 +1,12 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../authz/ports.ts'
+import { claimedUid, isAccepted, statedUrl } from '../clusters/hubs/managed-cluster-types.ts'
 import type { Hub, HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
 import { clusterSetLabel, managedClusterKind } from '../clusters/hubs/ports.ts'
 import type { ClusterStore } from '../clusters/ports.ts'
 import type { AccessGrant } from '../kernel/access.ts'
 import type { Outcome } from '../kernel/failure.ts'
-import { at, definedFields, listAt, textAt } from '../kernel/json.ts'
+import { definedFields, textAt } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import { joinListPages } from './list-text.ts'
 import { spokesGrantedTo } from './role-bindings.ts'
@@ -20,18 +21,12 @@ export interface ManagedCluster {
   readonly clusterSet?: string
 }
 
-/** The claim in which a spoke states the UID of its namespace kube-system. */
-const uidClaim = 'id.k8s.io'
-
-const toManagedCluster = ({ name, body }: HubObject): ManagedCluster => ({
-  name,
-  url: textAt(listAt(body, 'spec', 'managedClusterClientConfigs')[0], 'url'),
-  uid: textAt(listAt(body, 'status', 'clusterClaims').find((claim) => textAt(claim, 'name') === uidClaim), 'value'),
-  ...definedFields({ clusterSet: textAt(body, 'metadata', 'labels', clusterSetLabel) || undefined }),
+const toManagedCluster = (object: HubObject): ManagedCluster => ({
+  name: object.name,
+  url: statedUrl(object),
+  uid: claimedUid(object),
+  ...definedFields({ clusterSet: textAt(object.body, 'metadata', 'labels', clusterSetLabel) || undefined }),
 })
-
-/** Reports whether the hub has accepted a spoke. The condition of that name is later than the decision. */
-export const isAccepted = ({ body }: HubObject): boolean => at(body, 'spec', 'hubAcceptsClient') === true
 
 const byName = (a: HubObject, b: HubObject): number => (a.name < b.name ? -1 : 1)
 

@@ -2,6 +2,7 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../authz/ports.ts'
 import { AccessDenied } from '../authz/ports.ts'
 import type { ClusterTasks, TaskCluster } from '../cluster-tasks/ports.ts'
+import { isAccepted } from '../clusters/hubs/managed-cluster-types.ts'
 import type { Hub, HubKind, HubObject, HubReadFailure, Hubs, SpokeRemovals } from '../clusters/hubs/ports.ts'
 import { clusterSetLabel, managedClusterKind, spokeNameLabel } from '../clusters/hubs/ports.ts'
 import type { ClusterStore, ClusterTransport, ClusterUnitOfWork, MemberClusters } from '../clusters/ports.ts'
@@ -215,7 +216,7 @@ const removeManaged = async (deps: RemoveSpokeTaskDeps, removal: Removal): Outco
   if (isLeft(found)) return found
   if (found.right !== undefined) {
     const denied = await hub.edit(managedClusterKind, { name }, ({ uid, body }) =>
-      right(uid === acceptedUid(removal) && at(body, 'spec', 'hubAcceptsClient') === true ? { merge: { spec: { hubAcceptsClient: false } } } : undefined),
+      right(uid === acceptedUid(removal) && isAccepted({ body }) ? { merge: { spec: { hubAcceptsClient: false } } } : undefined),
     )
     if (isLeft(denied)) return denied
     const removed = found.right.isDeleting ? right(true) : await hub.remove(managedClusterKind, found.right)

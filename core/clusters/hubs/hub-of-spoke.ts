@@ -1,15 +1,12 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../../authz/ports.ts'
-import type { FreeObject } from '../../kernel/json.ts'
-import { at, listAt, textAt } from '../../kernel/json.ts'
+import { textAt } from '../../kernel/json.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import type { ClusterStore } from '../ports.ts'
 import type { Cluster } from '../types.ts'
+import { claimedUid, isAccepted } from './managed-cluster-types.ts'
 import type { ClusterInfoReader, Hub, HubKey, HubKind, HubObject, Hubs, SpokeHubs } from './ports.ts'
 import { managedClusterKind } from './ports.ts'
-
-/** The claim of a ManagedCluster with the UID of the namespace kube-system of its cluster. */
-const uidClaim = 'id.k8s.io'
 
 const klusterletKind: HubKind = { apiVersion: 'operator.open-cluster-management.io/v1', kind: 'Klusterlet', plural: 'klusterlets' }
 const secretKind: HubKind = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' }
@@ -19,10 +16,6 @@ const agentNamespace = 'open-cluster-management-agent'
 const agentSecrets = ['hub-kubeconfig-secret', 'bootstrap-hub-kubeconfig']
 /** A cluster has one Klusterlet for each of its hubs. */
 const maxKlusterlets = 10
-
-/** Returns the value of a claim that a spoke reported to its hub; empty if there is none. */
-export const claimIn = (managedCluster: FreeObject, name: string): string =>
-  textAt(listAt(managedCluster, 'status', 'clusterClaims').find((claim) => textAt(claim, 'name') === name), 'value')
 
 /** The agents of one hub on a cluster. */
 interface Agents {
@@ -96,8 +89,7 @@ export const makeSpokeHubs = ({ authorizer, clusterInfo, clusters, hubs }: Deps)
       if (name === '' || records.some(({ id, hubClusterUid, managedClusterName }) => id !== cluster.id && hubClusterUid === hub.uid && managedClusterName === name)) continue
       const managed = await opened.get(managedClusterKind, { name })
       if (isLeft(managed) || managed.right === undefined || managed.right.isDeleting) continue
-      const { body } = managed.right
-      if (at(body, 'spec', 'hubAcceptsClient') !== true || !['', cluster.uid].includes(claimIn(body, uidClaim))) continue
+      if (!isAccepted(managed.right) || !['', cluster.uid].includes(claimedUid(managed.right))) continue
       if (await isReached(opened, hub, server)) return name
     }
     return undefined
@@ -114,7 +106,7 @@ export const makeSpokeHubs = ({ authorizer, clusterInfo, clusters, hubs }: Deps)
         // The agent of a plain spoke reports no UID: such a spoke has no UID to compare, as has a record that was never surveyed.
         const managed = cluster.uid === '' ? undefined : await api.list(managedClusterKind)
         if (managed === undefined || isLeft(managed)) continue
-        const same = managed.right.find(({ body, isDeleting }) => !isDeleting && claimIn(body, uidClaim) === cluster.uid)
+        const same = managed.right.find((each) => !each.isDeleting && claimedUid(each) === cluster.uid)
         if (same !== undefined) return { hub, managedClusterName: same.name }
       }
       const agents = opened.length === 0 ? [] : await agentsOn(call, cluster)
