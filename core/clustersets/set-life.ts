@@ -1,6 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { Hub, HubKind, HubObject } from '../clusters/hubs/ports.ts'
+import type { Hub, HubKind, HubObject, HubSelection } from '../clusters/hubs/ports.ts'
 import { clusterSetBindingKind, clusterSetKind, clusterSetLabel, managedClusterKind } from '../clusters/hubs/ports.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { listAt, textAt } from '../kernel/json.ts'
@@ -40,7 +40,8 @@ export const makeCreateClusterSet = ({ hubs, unitOfWork }: ChangeDeps) =>
     return recordMoves(unitOfWork, call, entries, failure)
   }
 
-const byLabel = (clusterSet: string): { readonly labelSelector: string } => ({ labelSelector: `${clusterSetLabel}=${clusterSet}` })
+/** Selects the clusters whose label names a set. Only their names count. */
+const byLabel = (clusterSet: string): HubSelection => ({ labelSelector: `${clusterSetLabel}=${clusterSet}`, isMetadataOnly: true })
 
 /** At most three names, and that there are more. */
 const some = (names: readonly string[]): string => `${names.slice(0, 3).join(', ')}${names.length > 3 ? ` and ${names.length - 3} more` : ''}`

@@ -9,13 +9,12 @@ import type { AccessGrant } from '../kernel/access.ts'
 import { defineFailure, type Failure, type Outcome } from '../kernel/failure.ts'
 import { at, isObject } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
-import type { YamlText } from '../packages/ports.ts'
+import type { TimeSlices } from '../kernel/clock.ts'
 import type { RequiredFeatures } from './built-in-profiles.ts'
 import { builtInProfiles } from './built-in-profiles.ts'
 import type { Feature } from './catalogue.ts'
 import { readFeature } from './catalogue.ts'
-import type { ClaimUnreadable, FeatureClaim } from './claims.ts'
-import { parseClaim } from './claims.ts'
+import type { ClaimUnreadable, FeatureClaim, FeatureClaims } from './claims.ts'
 import { distribution } from './vendor.ts'
 
 /** Neither the cluster nor this service has a cluster profile of that name. */
@@ -59,7 +58,7 @@ export const missingFeatures = (required: RequiredFeatures, { enabled, disabled,
 
 interface ProfileDeps {
   readonly hubs: Hubs
-  readonly yaml: Pick<YamlText, 'parse'>
+  readonly claims: FeatureClaims
   readonly clusters: Pick<ClusterStore, 'get' | 'findByUid'>
   readonly authorizer: Pick<Authorizer, 'authorize'>
 }
@@ -106,13 +105,12 @@ const readByClaim = async (deps: ProfileDeps, call: SignedInCall<never>, cluster
   if (isLeft(spokes)) return spokes
   if (isLeft(catalogue)) return catalogue
   const spoke = spokes.right?.find((each) => claimText(each, uidClaim) === record.uid)
-  const text = spoke === undefined ? undefined : claimText(spoke, distribution.featuresClaim)
-  const claim = text === undefined ? right(undefined) : parseClaim(deps.yaml, text)
+  const claim = spoke === undefined ? right(undefined) : deps.claims.read(spoke)
   return isLeft(claim) ? claim : right(featuresByClaim(claim.right, (catalogue.right ?? []).map(readFeature)))
 }
 
 /** Judges the spokes of a hub by the claims that they report. */
-export const makeProfileJudge = ({ yaml }: Pick<ProfileDeps, 'yaml'>): ProfileJudge => ({
+export const makeProfileJudge = ({ claims, slices }: Pick<ProfileDeps, 'claims'> & { readonly slices: TimeSlices }): ProfileJudge => ({
   async satisfying(hub, clusters, name) {
     if (clusters.length === 0) return right([])
     const [profile, catalogue] = await Promise.all([getIfServed(hub, distribution.kinds.clusterProfile, { name }), listIfServed(hub, distribution.kinds.feature)])
@@ -121,11 +119,11 @@ export const makeProfileJudge = ({ yaml }: Pick<ProfileDeps, 'yaml'>): ProfileJu
     const required = profile.right === undefined ? builtInProfiles.get(name) : requiredBy(profile.right)
     const known = (catalogue.right ?? []).map(readFeature)
     const satisfies = (cluster: HubObject): boolean => {
-      const text = claimText(cluster, distribution.featuresClaim)
-      const claim = text === undefined ? undefined : parseClaim(yaml, text)
-      return claim !== undefined && !isLeft(claim) && required !== undefined && missingFeatures(required, featuresByClaim(claim.right, known)).length === 0
+      const claim = claims.of(cluster)
+      return claim !== undefined && required !== undefined && missingFeatures(required, featuresByClaim(claim, known)).length === 0
     }
-    return right(clusters.filter(satisfies))
+    const satisfying = await Promise.all(clusters.map((cluster) => slices.run(() => (satisfies(cluster) ? [cluster] : []))))
+    return right(satisfying.flat())
   },
 })
 

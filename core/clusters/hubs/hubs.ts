@@ -14,7 +14,8 @@ import { impersonated, makeRequestAs } from '../proxy/requests.ts'
 import type { Edited, Hub, HubChangeFailure, HubEdit, HubKey, HubKind, HubObject, HubReadFailure, HubSelection, Hubs } from './ports.ts'
 import { HubConflict, HubDenied, HubRefused, NotAHub } from './ports.ts'
 
-const usualPageSize = 500
+/** Of this many objects, the page is parsed before other requests have waited for long. */
+const usualPageSize = 250
 /** More objects than a hub has of any kind. */
 const maxObjects = 20_000
 /** In bytes, for one page and for a whole list. */
@@ -93,23 +94,37 @@ const jsonBody = (value: object, type = 'application/json'): Pick<ClusterRequest
   body: new TextEncoder().encode(toWireJson(value)),
 })
 
-/** Reads pages until the last one. If the hub no longer knows the place after a page, the list starts again. */
-const listPages = async (send: Send, kind: HubKind, selection: HubSelection, wording: Wording): Outcome<HubReadFailure, readonly ClusterAnswer[]> => {
-  const { namespace, labelSelector, fieldSelector, pageSize = usualPageSize } = selection
+/** Asks for the metadata of objects without the rest of them. A server that does not know this form returns whole objects. */
+const metadataForm = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json'
+
+/**
+ * Reads pages until the last one, and returns what `take` returns for each of them. If the hub no longer knows the place after a page,
+ * the list starts again.
+ */
+const listPages = async <A>(
+  send: Send,
+  kind: HubKind,
+  selection: HubSelection,
+  wording: Wording,
+  take: (page: ClusterAnswer) => A,
+): Outcome<HubReadFailure, readonly A[]> => {
+  const { namespace, labelSelector, fieldSelector, pageSize = usualPageSize, isMetadataOnly = false } = selection
   const query = new URLSearchParams({ limit: `${pageSize}`, ...definedFields({ labelSelector, fieldSelector }) })
   const path = `${hubPath(kind, definedFields({ namespace }))}?${query.toString()}`
-  let found: ClusterAnswer[] = []
+  const headers: ClusterRequest['headers'] = isMetadataOnly ? [['accept', metadataForm]] : []
+  let found: A[] = []
   let after = ''
   let bytesLeft = maxListBytes
   for (let page = 0; page < maxObjects / pageSize && bytesLeft > 0; page += 1) {
     const target = `${path}${after === '' ? '' : `&continue=${encodeURIComponent(after)}`}`
-    const answer = await send({ method: 'GET', target, limitBytes: Math.min(maxPageBytes, bytesLeft) })
+    const answer = await send({ method: 'GET', target, headers, limitBytes: Math.min(maxPageBytes, bytesLeft) })
     if (isLeft(answer)) return answer
     const { status, json, text } = answer.right
     bytesLeft -= text.length
     const isExpired = status === 410 && after !== ''
     if (!isExpired && (status !== 200 || !Array.isArray(at(json, 'items')))) return left(readFailure('list', kind, wording, answer.right))
-    found = isExpired ? [] : [...found, answer.right]
+    if (isExpired) found = []
+    else found.push(take(answer.right))
     after = isExpired ? '' : textAt(json, 'metadata', 'continue')
     if (after === '' && !isExpired) return right(found)
   }
@@ -126,8 +141,8 @@ const makeCount = (read: Send, wording: Wording): Hub['count'] => async (kind) =
   const [items, more] = [listAt(json, 'items').length, at(json, 'metadata', 'remainingItemCount')]
   if (textAt(json, 'metadata', 'continue') === '') return right(items)
   if (typeof more === 'number') return right(items + more)
-  const pages = await listPages(read, kind, {}, wording)
-  return isLeft(pages) ? pages : right(pages.right.reduce((sum, page) => sum + listAt(page.json, 'items').length, 0))
+  const pages = await listPages(read, kind, { isMetadataOnly: true }, wording, (page) => listAt(page.json, 'items').length)
+  return isLeft(pages) ? pages : right(pages.right.reduce((sum, objects) => sum + objects, 0))
 }
 
 interface HubAccess {
@@ -190,14 +205,11 @@ const hubOf = (about: Pick<Hub, 'id' | 'ownerId' | 'name'>, { read, change: send
     count: makeCount(read, wording),
 
     async list(kind, selection = {}) {
-      const pages = await listPages(read, kind, selection, wording)
-      return isLeft(pages) ? pages : right(pages.right.flatMap(objectsOf))
+      const pages = await listPages(read, kind, selection, wording, objectsOf)
+      return isLeft(pages) ? pages : right(pages.right.flat())
     },
 
-    async pages(kind, selection = {}) {
-      const pages = await listPages(read, kind, selection, wording)
-      return isLeft(pages) ? pages : right(pages.right.map(({ text }) => text))
-    },
+    pages: (kind, take) => listPages(read, kind, {}, wording, ({ text }) => take(text)),
 
     async create(kind, key, content) {
       const target = hubPath(kind, definedFields({ namespace: key.namespace }))
