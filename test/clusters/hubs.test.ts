@@ -40,7 +40,7 @@ test('a list whose next page has expired starts again, and has each object once'
   const pageOf = (name: string, next?: string): ClusterAnswer => answerOf(200, { metadata: { continue: next }, items: [{ metadata: { name } }, { metadata: {} }, 7] })
   const { sent, hub } = await hubThatAnswers([pageOf('a', 'b&c'), answerOf(410), pageOf('a', 'next'), pageOf('b')])
   t.deepEqual(unwrap(await hub.list(namespaceKind)).map(({ name }) => name), ['a', 'b'])
-  t.deepEqual(sent.map(({ request }) => request.target.split('limit=250')[1]), ['', '&continue=b%26c', '', '&continue=next'])
+  t.deepEqual(sent.map(({ request }) => request.target.split('limit=500')[1]), ['', '&continue=b%26c', '', '&continue=next'])
 })
 
 test('an integer of 64 bits is sent exactly', async (t) => {

@@ -14,8 +14,11 @@ import { impersonated, makeRequestAs } from '../proxy/requests.ts'
 import type { Edited, Hub, HubChangeFailure, HubEdit, HubKey, HubKind, HubObject, HubReadFailure, HubSelection, Hubs } from './ports.ts'
 import { HubConflict, HubDenied, HubRefused, NotAHub } from './ports.ts'
 
-/** Of this many objects, the page is parsed before other requests have waited for long. */
-const usualPageSize = 250
+/**
+ * A page of managed clusters has about one megabyte, whole or as metadata: other requests wait while it is parsed. Smaller pages would
+ * be slower: an API server reads those after the first one from etcd, not from its memory.
+ */
+const [wholePageSize, metadataPageSize] = [500, 1000]
 /** More objects than a hub has of any kind. */
 const maxObjects = 20_000
 /** In bytes, for one page and for a whole list. */
@@ -108,7 +111,8 @@ const listPages = async <A>(
   wording: Wording,
   take: (page: ClusterAnswer) => A,
 ): Outcome<HubReadFailure, readonly A[]> => {
-  const { namespace, labelSelector, fieldSelector, pageSize = usualPageSize, isMetadataOnly = false } = selection
+  const { namespace, labelSelector, fieldSelector, isMetadataOnly = false } = selection
+  const { pageSize = isMetadataOnly ? metadataPageSize : wholePageSize } = selection
   const query = new URLSearchParams({ limit: `${pageSize}`, ...definedFields({ labelSelector, fieldSelector }) })
   const path = `${hubPath(kind, definedFields({ namespace }))}?${query.toString()}`
   const headers: ClusterRequest['headers'] = isMetadataOnly ? [['accept', metadataForm]] : []

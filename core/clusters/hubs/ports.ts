@@ -63,9 +63,9 @@ export interface HubSelection {
   readonly namespace?: string
   readonly labelSelector?: string
   readonly fieldSelector?: string
-  /** How many objects the hub returns at a time; 250 by default. Fewer for kinds whose objects are large. */
+  /** How many objects the hub returns at a time; 500 by default, 1,000 if only their metadata is read. Fewer for kinds whose objects are large. */
   readonly pageSize?: number
-  /** The bodies need only `metadata`: these are about half the bytes for the hub to send and for this service to parse. */
+  /** The bodies need only `metadata`: about half the bytes for the hub to send and for this service to parse. */
   readonly isMetadataOnly?: boolean
 }
 
