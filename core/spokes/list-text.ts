@@ -97,7 +97,7 @@ export const readListPage = (text: string): ListPage => ({ text, members: topLev
 export const joinListPages = ([first, ...others]: readonly ListPage[]): string => {
   if (first === undefined) return '{}'
   if (others.length === 0) return first.text
-  const items = [first, ...others].map(({ text, members }) => members.filter(({ key }) => key === 'items').map(({ value }) => within(text, value)).join(','))
+  const items = [first, ...others].map(({ text, members }) => members.filter(({ key, value }) => key === 'items' && text[value.start] === '[').map(({ value }) => within(text, value)).join(','))
   const valueOf = ({ key, value }: Member): string => {
     if (key === 'items') return `[${items.filter((each) => each !== '').join(',')}]`
     return key === 'metadata' ? withoutPlace(first.text, value) : cut(first.text, value)

@@ -45,5 +45,5 @@ test('the generated text is JSON', (t) => {
 
 test('the other keys keep their order, and the metadata loses only the place of the page', (t) => {
   const first = '{"items":[1],"metadata":{"continue":"a","z":"\\u00e9","remainingItemCount":1,"a":{"continue":"kept"}},"apiVersion":"v1"}'
-  t.is(joinListPages([first, '{"apiVersion":"v1","items":[ 2 , 3 ]}', '{"items":[]}'].map(readListPage)), '{"items":[1,2 , 3],"metadata":{"z":"\\u00e9","a":{"continue":"kept"}},"apiVersion":"v1"}')
+  t.is(joinListPages([first, '{"apiVersion":"v1","items":[ 2 , 3 ]}', '{"items":[]}', '{"items":null}'].map(readListPage)), '{"items":[1,2 , 3],"metadata":{"z":"\\u00e9","a":{"continue":"kept"}},"apiVersion":"v1"}')
 })

@@ -97,6 +97,9 @@ const jsonBody = (value: object, type = 'application/json'): Pick<ClusterRequest
   body: new TextEncoder().encode(toWireJson(value)),
 })
 
+/** Reports whether an answer is a page of a list. Without objects, `items` may be null. */
+const isPage = ({ status, json }: ClusterAnswer): boolean => status === 200 && (Array.isArray(at(json, 'items')) || at(json, 'items') === null)
+
 /** Asks for the metadata of objects without the rest of them. A server that does not know this form returns whole objects. */
 const metadataForm = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json'
 
@@ -126,7 +129,7 @@ const listPages = async <A>(
     const { status, json, text } = answer.right
     bytesLeft -= text.length
     const isExpired = status === 410 && after !== ''
-    if (!isExpired && (status !== 200 || !Array.isArray(at(json, 'items')))) return left(readFailure('list', kind, wording, answer.right))
+    if (!isExpired && !isPage(answer.right)) return left(readFailure('list', kind, wording, answer.right))
     if (isExpired) found = []
     else found.push(take(answer.right))
     after = isExpired ? '' : textAt(json, 'metadata', 'continue')
@@ -140,8 +143,8 @@ const objectsOf = ({ json }: ClusterAnswer): readonly HubObject[] => listAt(json
 const makeCount = (read: Send, wording: Wording): Hub['count'] => async (kind) => {
   const answer = await read({ method: 'GET', target: `${hubPath(kind)}?limit=1`, limitBytes: maxPageBytes })
   if (isLeft(answer)) return answer
-  const { status, json } = answer.right
-  if (status !== 200 || !Array.isArray(at(json, 'items'))) return left(readFailure('list', kind, wording, answer.right))
+  if (!isPage(answer.right)) return left(readFailure('list', kind, wording, answer.right))
+  const { json } = answer.right
   const [items, more] = [listAt(json, 'items').length, at(json, 'metadata', 'remainingItemCount')]
   if (textAt(json, 'metadata', 'continue') === '') return right(items)
   if (typeof more === 'number') return right(items + more)
@@ -225,9 +228,14 @@ const hubOf = (about: Pick<Hub, 'id' | 'ownerId' | 'name'>, { read, change: send
       return isMissing(answer.right) || isTerminating(answer.right) ? right('unplaced') : left(changeFailure('create', kind, wording, answer.right))
     },
 
-    async edit<F extends Failure>(kind: HubKind, key: HubKey, change: (object: HubObject) => Either<F, HubEdit | undefined>): Outcome<HubChangeFailure | F, Edited> {
+    async edit<F extends Failure>(
+      kind: HubKind,
+      key: HubKey,
+      change: (object: HubObject) => Either<F, HubEdit | undefined>,
+      known?: HubObject,
+    ): Outcome<HubChangeFailure | F, Edited> {
       for (let attempt = 1; ; attempt += 1) {
-        const found = await get(kind, key)
+        const found = known !== undefined && attempt === 1 ? right(known) : await get(kind, key)
         if (isLeft(found)) return found
         if (found.right === undefined) return right('missing')
         const edit = change(found.right)

@@ -108,12 +108,13 @@ export interface Hub {
   /**
    * Reads an object and changes it only if it is still as it was read. `change` returns undefined if there is nothing to change, or
    * a failure if a rule forbids the change. If another request changes the object at the same time, it is read and judged again,
-   * at most 5 times, then HubConflict.
+   * at most 5 times, then HubConflict. `known` is the object if it was read before: then it is not read a second time.
    */
   edit<F extends Failure = never>(
     kind: HubKind,
     key: HubKey,
     change: (object: HubObject) => Either<F, HubEdit | undefined>,
+    known?: HubObject,
   ): Outcome<HubChangeFailure | F, Edited>
   /**
    * Creates an object or changes the fields that this service owns in it, by server-side apply. Returns undefined if its namespace
