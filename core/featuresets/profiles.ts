@@ -1,9 +1,10 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../authz/ports.ts'
-import { claimText, uidClaim } from '../clusters/hubs/managed-cluster-types.ts'
+import { claimedUid } from '../clusters/hubs/managed-cluster-types.ts'
 import type { Hub, HubKey, HubKind, HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
 import { managedClusterKind } from '../clusters/hubs/ports.ts'
 import type { ClusterStore } from '../clusters/ports.ts'
+import type { Cluster } from '../clusters/types.ts'
 import type { ProfileJudge } from '../clustersets/ports.ts'
 import type { AccessGrant } from '../kernel/access.ts'
 import { defineFailure, type Failure, type Outcome } from '../kernel/failure.ts'
@@ -93,6 +94,17 @@ const hubOfSpoke = async (
   return isLeft(grant) ? right(undefined) : hubs.open(call, grant.right)
 }
 
+/**
+ * Finds the ManagedCluster of a record: by the name under which the hub manages it, unless that claims to be another cluster, otherwise
+ * by its UID. The agent of a plain spoke claims none.
+ */
+const findManaged = async (hub: Hub, { managedClusterName: name, uid }: Cluster): Outcome<HubReadFailure, HubObject | undefined> => {
+  const named = name === '' ? right(undefined) : await getIfServed(hub, managedClusterKind, { name })
+  if (isLeft(named) || (named.right !== undefined && ['', uid].includes(claimedUid(named.right)))) return named
+  const spokes = uid === '' ? right(undefined) : await listIfServed(hub, managedClusterKind)
+  return isLeft(spokes) ? spokes : right(spokes.right?.find((each) => claimedUid(each) === uid))
+}
+
 /** Returns what the hub of a cluster knows of its features. A hub may manage itself. */
 const readByClaim = async (deps: ProfileDeps, call: SignedInCall<never>, cluster: Hub): Outcome<HubReadFailure | ReturnType<typeof ClaimUnreadable>, ClusterFeatures> => {
   const nothing = right(featuresByClaim(undefined, []))
@@ -101,11 +113,10 @@ const readByClaim = async (deps: ProfileDeps, call: SignedInCall<never>, cluster
   const hub = record.hubClusterUid === '' || record.hubClusterUid === record.uid ? right(cluster) : await hubOfSpoke(deps, call, record.ownerId, record.hubClusterUid)
   if (isLeft(hub)) return hub
   if (hub.right === undefined) return nothing
-  const [spokes, catalogue] = await Promise.all([listIfServed(hub.right, managedClusterKind), listIfServed(hub.right, distribution.kinds.feature)])
-  if (isLeft(spokes)) return spokes
+  const [spoke, catalogue] = await Promise.all([findManaged(hub.right, record), listIfServed(hub.right, distribution.kinds.feature)])
+  if (isLeft(spoke)) return spoke
   if (isLeft(catalogue)) return catalogue
-  const spoke = spokes.right?.find((each) => claimText(each, uidClaim) === record.uid)
-  const claim = spoke === undefined ? right(undefined) : deps.claims.read(spoke)
+  const claim = spoke.right === undefined ? right(undefined) : deps.claims.read(spoke.right)
   return isLeft(claim) ? claim : right(featuresByClaim(claim.right, (catalogue.right ?? []).map(readFeature)))
 }
 
