@@ -1,7 +1,8 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import { claimedUid, isAccepted } from '../clusters/hubs/managed-cluster-types.ts'
-import type { Hub, HubKind, HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
+import type { Hub, HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
 import { clusterSetKind, managedClusterKind } from '../clusters/hubs/ports.ts'
+import { distribution } from '../clusters/hubs/vendor-types.ts'
 import type { ClusterStore } from '../clusters/ports.ts'
 import type { Cluster, HostingProvider } from '../clusters/types.ts'
 import type { AccessGrant } from '../kernel/access.ts'
@@ -46,9 +47,7 @@ export interface MemberOfSet {
   readonly isImported: boolean
 }
 
-const profileKind: HubKind = { apiVersion: 'ui.k8s.appscode.com/v1alpha1', kind: 'ClusterProfile', plural: 'clusterprofiles' }
-/** The prefix of a set of clusters that are imported with a profile; the rest of its name is the name of the profile. */
-const profilePrefix = 'cp-'
+const { profileSetPrefix } = distribution
 
 const byName = (a: { readonly name: string }, b: { readonly name: string }): number => (a.name < b.name ? -1 : 1)
 
@@ -64,7 +63,7 @@ export const countMembers = (sets: readonly HubObject[], clusters: readonly HubO
 
 /** Returns the titles of the profiles by their names. They are for display: a hub that does not serve or show profiles has none. */
 const profileTitles = async (hub: Hub): Promise<ReadonlyMap<string, string>> => {
-  const profiles = await hub.list(profileKind)
+  const profiles = await hub.list(distribution.kinds.clusterProfile)
   return new Map(isLeft(profiles) ? [] : profiles.right.map(({ name, body }) => [name, textAt(body, 'spec', 'title')]))
 }
 
@@ -76,12 +75,12 @@ export const makeListClusterSets = ({ hubs }: HubDeps) =>
     const [sets, clusters] = await Promise.all([hub.right.list(clusterSetKind), hub.right.list(managedClusterKind)])
     if (isLeft(sets)) return sets
     if (isLeft(clusters)) return clusters
-    const isOfProfile = ({ name }: HubObject): boolean => name.startsWith(profilePrefix)
+    const isOfProfile = ({ name }: HubObject): boolean => name.startsWith(profileSetPrefix)
     const titles = sets.right.some(isOfProfile) ? await profileTitles(hub.right) : new Map<string, string>()
     const counts = countMembers(sets.right, clusters.right)
     const summaryOf = (set: HubObject): ClusterSetSummary => ({
       name: set.name,
-      title: isOfProfile(set) ? (titles.get(set.name.slice(profilePrefix.length)) ?? '') : '',
+      title: isOfProfile(set) ? (titles.get(set.name.slice(profileSetPrefix.length)) ?? '') : '',
       clusters: counts.get(set.name) ?? 0,
     })
     return right(sets.right.map(summaryOf).sort(byName))

@@ -1,5 +1,6 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
-import type { HubKind, HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
+import type { HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
+import { distribution } from '../clusters/hubs/vendor-types.ts'
 import type { UserStore } from '../identity/ports.ts'
 import type { User, Viewer } from '../identity/types.ts'
 import { maySee } from '../identity/types.ts'
@@ -10,16 +11,13 @@ import type { SignedInCall } from '../kernel/principal.ts'
 import type { ClusterSetInput } from './cluster-sets.ts'
 import { findClusterSet } from './types.ts'
 
-const roleBindingKind: HubKind = { apiVersion: 'authorization.k8s.appscode.com/v1alpha1', kind: 'ManagedClusterSetRoleBinding', plural: 'managedclustersetrolebindings' }
-/** The label with the user of this service to whom a role is bound: the id, or the name of the user's Account. */
-const userLabel = 'authentication.k8s.appscode.com/user'
-
 /** The most users that one statement reads. */
 const maxUsers = 500
 
 const userOf = ({ body }: HubObject): UserId | undefined => {
-  const [, id] = /^(?:ace\.user\.)?([1-9][0-9]{0,14})$/.exec(textAt(body, 'metadata', 'labels', userLabel)) ?? []
-  return id === undefined ? undefined : (Number(id) as UserId)
+  const text = textAt(body, 'metadata', 'labels', distribution.userLabel)
+  const id = text.startsWith(distribution.userPrefix) ? text.slice(distribution.userPrefix.length) : text
+  return /^[1-9][0-9]{0,14}$/.test(id) ? (Number(id) as UserId) : undefined
 }
 
 /** The users to whom each role is bound on the clusters of a set, by login. */
@@ -43,7 +41,7 @@ export const makeListUsersOfSet = ({ hubs, users }: Deps) =>
   async (call: SignedInCall<never>, { grant, clusterSet, viewer }: UsersOfSetInput): Outcome<HubReadFailure | Failure<'ClusterSetMissing'>, UsersByRole> => {
     const hub = await hubs.open(call, grant)
     if (isLeft(hub)) return hub
-    const [set, bindings] = await Promise.all([findClusterSet(hub.right, clusterSet), hub.right.list(roleBindingKind)])
+    const [set, bindings] = await Promise.all([findClusterSet(hub.right, clusterSet), hub.right.list(distribution.kinds.setRoleBinding)])
     if (isLeft(set)) return set
     // A hub without the controller of role bindings has none.
     if (isLeft(bindings) && bindings.left.tag === 'NotAHub') return right({})

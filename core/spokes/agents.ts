@@ -1,5 +1,6 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../authz/ports.ts'
+import { agentNamespace, bootstrapSecret, klusterletKind, operatorNamespace, secretKind, serviceAccountKind } from '../clusters/hubs/kind-types.ts'
 import type { Hub, HubKey, HubKind, HubObject, Hubs } from '../clusters/hubs/ports.ts'
 import { namespaceKind } from '../clusters/hubs/ports.ts'
 import type { Cluster } from '../clusters/types.ts'
@@ -11,23 +12,9 @@ import type { SignedInCall } from '../kernel/principal.ts'
 import type { Secret } from '../kernel/secret.ts'
 import type { TaskRun, TaskStep } from '../tasks/ports.ts'
 import type { AgentImages } from './ports.ts'
-import {
-  agentNamespace,
-  appliedWorkKind,
-  bootstrapSecret,
-  clusterRoleBindingKind,
-  definitionKind,
-  deploymentKind,
-  klusterletKind,
-  operatorNamespace,
-  secretKind,
-  serviceAccountKind,
-} from './kinds.ts'
+import { appliedWorkKind, clusterRoleBindingKind, definitionKind, deploymentKind, managedByLabel, managedByValue } from './kinds.ts'
 import { notYet, over, pollUntil, SpokeStuck } from './spoke-steps.ts'
 
-/** On objects that an import has made on a spoke. */
-export const managedByLabel = 'app.kubernetes.io/managed-by'
-export const managedByValue = 'moorage'
 export const operatorName = 'klusterlet'
 
 /** How long the operator may take to remove its agents. */
