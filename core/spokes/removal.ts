@@ -52,7 +52,7 @@ export type RemoveSpokeFailure = Opening | HubReadFailure | SubmitFailure
 export const makeRemoveSpoke = (deps: {
   readonly hubs: Hubs
   readonly memberClusters: MemberClusters
-  readonly clusters: Pick<ClusterStore, 'listOf'>
+  readonly clusters: Pick<ClusterStore, 'findSpoke'>
   readonly clusterTasks: ClusterTasks
 }) =>
   async (call: SignedInCall<SubmittedTask>, removal: SpokeRemoval): Outcome<RemoveSpokeFailure, SubmittedTask | undefined> => {
@@ -84,7 +84,7 @@ export const makeRemoveSpoke = (deps: {
   }
 
 /** Removes spokes with their records, on behalf of callers who may remove spokes from the hub. */
-export const makeSpokeRemovals = (deps: Parameters<typeof makeRemoveSpoke>[0] & { readonly authorizer: Authorizer; readonly clusters: Pick<ClusterStore, 'findByUid' | 'listOf'> }): SpokeRemovals => {
+export const makeSpokeRemovals = (deps: Parameters<typeof makeRemoveSpoke>[0] & { readonly authorizer: Authorizer; readonly clusters: Pick<ClusterStore, 'findByUid' | 'findSpoke'> }): SpokeRemovals => {
   const remove = makeRemoveSpoke(deps)
   return {
     async removeWithRecord(call, { ownerId, hubClusterUid, managedClusterName }, responseId) {

@@ -21,8 +21,8 @@ export interface SpokeKey {
 }
 
 /** Returns the owner's record of a spoke. */
-export const recordOfSpoke = async (clusters: Pick<ClusterStore, 'listOf'>, { ownerId, hubUid, name }: SpokeKey): Promise<Cluster | undefined> =>
-  (await clusters.listOf(ownerId)).find((cluster) => cluster.hubClusterUid === hubUid && cluster.managedClusterName === name)
+export const recordOfSpoke = (clusters: Pick<ClusterStore, 'findSpoke'>, { ownerId, hubUid, name }: SpokeKey): Promise<Cluster | undefined> =>
+  clusters.findSpoke(ownerId, hubUid, name)
 
 const maxAttempts = 5
 
