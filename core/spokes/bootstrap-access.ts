@@ -5,7 +5,7 @@ import type { ClusterConnections } from '../clusters/ports.ts'
 import { ClusterUnreachable } from '../clusters/ports.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
-import { textAt } from '../kernel/json.ts'
+import { decodedText, textAt } from '../kernel/json.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { secret } from '../kernel/secret.ts'
 
@@ -18,17 +18,9 @@ const bootstrapAccounts = ['agent-registration-bootstrap', 'cluster-bootstrap']
 /** How long a cluster may take to be joined. */
 const bootstrapTokenSeconds = 3_600
 
-const decoded = (base64: string): string => {
-  try {
-    return atob(base64)
-  } catch {
-    return ''
-  }
-}
-
 /** Returns `id.secret` of a bootstrap token; undefined if it is malformed. */
 const bootstrapTokenOf = ({ body }: HubObject): Secret | undefined => {
-  const text = `${decoded(textAt(body, 'data', 'token-id'))}.${decoded(textAt(body, 'data', 'token-secret'))}`
+  const text = `${decodedText(textAt(body, 'data', 'token-id'))}.${decodedText(textAt(body, 'data', 'token-secret'))}`
   return /^[a-z0-9]{6}\.[a-z0-9]{16}$/.test(text) ? secret(text) : undefined
 }
 

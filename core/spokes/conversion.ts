@@ -19,7 +19,7 @@ export const isTrue = (object: HubObject | undefined, type: string): boolean =>
 export const joined = 'ManagedClusterJoined'
 
 /** An imported cluster to make a spoke of a hub, found by its UID or else by its name. */
-export type SpokeConversion = Pick<SpokeImport, 'grant' | 'claimedOwnerId' | 'claimedHubUid' | 'claimedUid' | 'clusterProfile' | 'responseId'> & { readonly name: string | undefined }
+export type SpokeConversion = Pick<SpokeImport, 'grant' | 'claimedOwnerId' | 'claimedHubUid' | 'claimedUid' | 'clusterProfile' | 'components' | 'responseId'> & { readonly name: string | undefined }
 
 interface Deps {
   readonly authorizer: Authorizer
@@ -78,8 +78,8 @@ const makeConvertOnce = (deps: Deps) =>
     if (isLeft(claims)) return claims
     const free = await checkHub(record, cluster)
     if (isLeft(free)) return free
-    if (isLinked && wanted.clusterProfile === undefined) return right(undefined)
-    const input: SpokeTaskInput = { name, claimedUid: record.uid === '' ? wanted.claimedUid : record.uid, clusterProfile: wanted.clusterProfile, installsAgents: true }
+    if (isLinked && wanted.clusterProfile === undefined && !wanted.components.gitOpsEngine) return right(undefined)
+    const input: SpokeTaskInput = { name, claimedUid: record.uid === '' ? wanted.claimedUid : record.uid, clusterProfile: wanted.clusterProfile, components: wanted.components, installsAgents: true }
     const task = await prepareSpokeTask(deps, call, opened.right, { verb: 'Convert', input, responseId: wanted.responseId })
     const written = await deps.unitOfWork.run<ImportSpokeFailure, void>(call, async ({ clusters, tasks, audit }) => {
       const accepted = await task.acceptIn({ tasks, audit })

@@ -11,22 +11,21 @@ import { ClusterMissing } from '../clusters/ports.ts'
 import type { Cluster, ClusterFacts, ClusterStatus } from '../clusters/types.ts'
 import type { Clock, Pause } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
-import { at, textAt } from '../kernel/json.ts'
+import { at, definedFields, textAt } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { TaskEnd, TaskHandler, TaskStep } from '../tasks/ports.ts'
 import type { Acceptance } from './acceptance.ts'
 import { checkNoOtherAgents, makeInstallAgents, openOwnSpoke } from './agents.ts'
+import { addComponents } from './components.ts'
 import { bootstrapAccess } from './bootstrap-access.ts'
 import { isTrue, joined } from './conversion.ts'
 import type { SpokeTaskInput } from './imports.ts'
 import { importSpokeKind, SpokeRefused } from './imports.ts'
 import { clusterClaimKind, managedByLabel, managedByValue } from './kinds.ts'
-import { kubeconfigOf } from './join-command.ts'
 import type { AgentImages } from './ports.ts'
 import { changeRecord, lifeAuditOf, recordOfSpoke } from './spoke-records.ts'
 import type { HubWork, SpokeStep } from './spoke-steps.ts'
 import { notYet, onHub, over, pollUntil, runSteps, SpokeStuck } from './spoke-steps.ts'
-import { secret } from '../kernel/secret.ts'
 
 const available = 'ManagedClusterConditionAvailable'
 
@@ -125,10 +124,12 @@ const install = async (deps: ImportSpokeTaskDeps, work: Import): Outcome<Failure
   if (hasJoined(managed.right)) return right('The agents run already.')
   const spoke = await openOwnSpoke(deps, call, record.right, 'can_view')
   if (spoke === undefined) return left(unopened)
-  const access = await bootstrapAccess(deps, hub)
-  if (isLeft(access)) return access
-  const kubeconfig = secret(kubeconfigOf(access.right))
-  const installed = await makeInstallAgents(deps)(run, spoke, { managedClusterName: name, serverUrls: [record.right.endpoint], kubeconfig })
+  const installed = await makeInstallAgents(deps)(run, spoke, {
+    managedClusterName: name,
+    serverUrls: [record.right.endpoint],
+    importRef: run.task.ref,
+    makeAccess: () => bootstrapAccess(deps, hub),
+  })
   return isLeft(installed) ? installed : right('The agents are installed.')
 }
 
@@ -226,12 +227,14 @@ export const importSpokeTaskKind = (deps: ImportSpokeTaskDeps): TaskHandler => {
     { title: 'Install the agents', work: () => install(deps, work) },
     { title: 'Wait until the agents have joined', work: () => awaitJoin(deps, work) },
     { title: 'Put the cluster into the set of its profile', work: () => place(work) },
+    { title: 'Add the components', work: (step) => addComponents(work.hub, work.name, work.components ?? { gitOpsEngine: false, omitted: [] }, step) },
     { title: 'Update the record', work: (step) => settleRecord(deps, work, step) },
   ]
   return onHub(deps, importSpokeKind, async (opened) => {
     const { run, hub } = opened
-    const { name, claimedUid, clusterProfile, installsAgents } = run.input as unknown as SpokeTaskInput
-    const work: Import = { ...opened, name, claimedUid, clusterProfile, installsAgents }
+    const input = run.input as unknown as SpokeTaskInput
+    const { name } = input
+    const work: Import = { ...opened, name, claimedUid: input.claimedUid, clusterProfile: input.clusterProfile, installsAgents: input.installsAgents, ...definedFields({ components: input.components }) }
     const end = await runSteps(run, steps(work))
     if (end === undefined) return { state: 'succeeded', message: `${name} is a spoke of the hub ${hub.name}.`, result: { spoke: name, hub: hub.name } }
     await tellRecord(deps, work, end)

@@ -3,6 +3,9 @@ import type { HubKind } from '../clusters/hubs/ports.ts'
 /** In the namespace of a spoke on its hub. */
 export const addOnKind: HubKind = { apiVersion: 'addon.open-cluster-management.io/v1alpha1', kind: 'ManagedClusterAddOn', plural: 'managedclusteraddons' }
 
+/** What a hub knows about an add-on. */
+export const addOnDefinitionKind: HubKind = { apiVersion: 'addon.open-cluster-management.io/v1alpha1', kind: 'ClusterManagementAddOn', plural: 'clustermanagementaddons' }
+
 /** On a spoke: what the agents report to the hub as `status.clusterClaims`. */
 export const clusterClaimKind: HubKind = { apiVersion: 'cluster.open-cluster-management.io/v1alpha1', kind: 'ClusterClaim', plural: 'clusterclaims' }
 /** On a spoke: what the agent of a hub has applied. */

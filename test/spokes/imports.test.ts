@@ -25,7 +25,8 @@ const uidClaim = { kind: { apiVersion: 'cluster.open-cluster-management.io/v1alp
 test.serial('a cluster is imported with its access config, and removed with its agents', async (t) => {
   const name = world.hub.name()
   await spoke().remove(uidClaim.kind, { metadata: { name: uidClaim.name } })
-  t.is((await expectStatus(importing(name, { components: { clusterProfile: name } }), 200)).text, '')
+  const components = { clusterProfile: name, gitopsEngine: true, featureSets: [{ name: 'opscenter-core', features: ['kube-ui-server'] }] }
+  t.is((await expectStatus(importing(name, { components }), 200)).text, '')
   t.like(await shown(name), { name, displayName: 'A spoke', hubClusterName: 'hub' })
   const imported = await world.ended('spokes.import', name)
   t.is(imported.state, 'succeeded', JSON.stringify(imported))
@@ -39,6 +40,8 @@ test.serial('a cluster is imported with its access config, and removed with its 
   const token = /eyJ[\w.-]+/.exec(kubeconfig)?.[0]
   t.truthy(token)
   t.false(events.includes(token!.slice(0, 40)))
+  t.regex(events, /no add-on fluxcd-addon/)
+  t.regex(events, /does not act on components\.featureSets/)
 
   const again = await importing(name, { components: { clusterProfile: name } })
   t.is(again.status, 200, 'the same request finds nothing to do')
@@ -65,7 +68,13 @@ test.serial('an import that dies after any of its steps is continued, and so is 
   await world.pauseTasks('spokes.import')
   await expectStatus(importing(name), 200)
   t.is((await world.ended('spokes.import', name)).message, 'not done here')
-  for (let step = 1; step <= 6; step += 1) await t.throwsAsync(world.runUntilStep('spokes.import', name, step), { message: 'the process dies' })
+  const stored = async () => (await spoke().get(secrets, bootstrapSecret, agentNamespace))?.data?.['kubeconfig']
+  const credentials = new Set<string | undefined>()
+  for (let step = 1; step <= 7; step += 1) {
+    await t.throwsAsync(world.runUntilStep('spokes.import', name, step), { message: 'the process dies' })
+    credentials.add(await stored())
+  }
+  t.is(credentials.size, 2, 'none before it is made, and one that stays: the agents start over when it changes')
   const end = await world.runUntilStep('spokes.import', name, Infinity)
   t.is(end.state, 'succeeded', JSON.stringify(end))
   t.like(await shown(name), { status: { phase: 'Active' }, hubClusterName: 'hub' })

@@ -1,6 +1,6 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../../authz/ports.ts'
-import { textAt } from '../../kernel/json.ts'
+import { decodedText, textAt } from '../../kernel/json.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import type { ClusterStore } from '../ports.ts'
 import type { Cluster } from '../types.ts'
@@ -21,14 +21,6 @@ interface Agents {
   readonly server: string
 }
 
-const decoded = (base64: string): string => {
-  try {
-    return atob(base64)
-  } catch {
-    return ''
-  }
-}
-
 interface Deps {
   readonly authorizer: Authorizer
   readonly clusterInfo: ClusterInfoReader
@@ -46,7 +38,7 @@ export const makeSpokeHubs = ({ authorizer, clusterInfo, clusters, hubs }: Deps)
   const agentsOf = async (spoke: Hub, { body }: HubObject): Promise<readonly Agents[]> => {
     const namespace = textAt(body, 'spec', 'namespace') || agentNamespace
     for (const name of agentSecrets) {
-      const address = clusterInfo.addressOf(decoded(await textIn(spoke, secretKind, { namespace, name })))
+      const address = clusterInfo.addressOf(decodedText(await textIn(spoke, secretKind, { namespace, name })))
       if (address !== undefined) return [{ managedClusterName: textAt(body, 'spec', 'clusterName'), server: address.server }]
     }
     return []

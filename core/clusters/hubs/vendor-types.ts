@@ -35,6 +35,8 @@ export const distribution = {
   ownerLabel: `${accountApi}/hub-owner`,
   /** The prefix of a set of clusters that are imported with a profile; the rest of its name is the name of the profile. */
   profileSetPrefix: 'cp-',
+  /** The add-on that installs the GitOps engine on a spoke. */
+  gitOpsAddOn: 'fluxcd-addon',
   /** The claim of a spoke that lists its features, as YAML. */
   featuresClaim: 'features.ace.info',
   /** The label on objects that come from a set profile; the value is its name. */
