@@ -8,6 +8,7 @@ import { TaskHandlersToken, type TaskEnd, type TaskRun } from '../../core/tasks/
 import { unwrap } from '../support/outcome.ts'
 import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-world.ts'
 import { kubernetes } from '../support/components/available.ts'
+import type { ControlPlaneAccess } from '../support/components/control-plane-access.ts'
 import { startSpokeControlPlane } from '../support/components/spoke-control-plane.ts'
 import { managedClusters, namespaces, secrets, signingRequests, type ManagedCluster } from '../support/hub/api/kinds.ts'
 import { isTrue } from '../support/hub/api/object-changes.ts'
@@ -24,6 +25,9 @@ export interface LifeWorld {
   readonly service: TestService
   readonly people: ReturnType<typeof makePeople>
   readonly hub: TestHub
+  readonly hubServer: ControlPlaneAccess
+  /** Where the spokes are. */
+  readonly spokeServer: ControlPlaneAccess
   readonly owner: Person
   readonly org: string
   /** The text of a kubeconfig of the admin of the spokes. */
@@ -80,7 +84,7 @@ export const startLifeWorld = async (settings: Record<string, string> = {}): Pro
       return (json as readonly (SeenTask & { about: { managedCluster?: string } })[]).find(({ about }) => about.managedCluster === managedCluster)
     })
   return {
-    service, people, hub, owner, org, managed, task,
+    service, people, hub, hubServer, spokeServer, owner, org, managed, task,
     spokeConfig: spokeServer.kubeconfig(),
     post: (path, body, person = owner) => service.send('POST', `/api/v1/clusters/${org}/hub/${path}`, { token: person.token, body }),
     joined: async (options = {}) => {

@@ -10,6 +10,8 @@ export interface Upstream {
   readonly server: ServerAddress
   readonly path: string
   readonly headers: OutgoingHttpHeaders
+  /** Awaited when the server has answered, before the caller hears of it. */
+  readonly beforeAnswer?: () => Promise<void>
 }
 
 /** An answer of the server itself. Text is answered as such, and an object as JSON. */
@@ -62,12 +64,14 @@ export const startForwardingServer = async (name: string, decide: Decide): Promi
       return
     }
     const outgoing = send(incoming, decided)
-    outgoing.on('response', (received) => {
+    const passOn = async (received: IncomingMessage): Promise<void> => {
+      received.on('error', () => response.destroy())
+      await decided.beforeAnswer?.()
       response.writeHead(received.statusCode ?? 500, received.headers)
       response.flushHeaders()
       received.pipe(response)
-      received.on('error', () => response.destroy())
-    })
+    }
+    outgoing.on('response', (received) => void passOn(received))
     outgoing.on('error', () => response.destroy())
     response.on('close', () => outgoing.destroy())
     incoming.pipe(outgoing)
