@@ -13,7 +13,7 @@ const test = needing('kubernetes', 'spoke-kubernetes')
 let world: LifeWorld
 
 test.before(async () => {
-  world = await startLifeWorld()
+  world = await startLifeWorld({ imports: true })
 })
 test.after.always(() => world?.stop())
 

@@ -20,7 +20,7 @@ import { startService, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import type { SeenTask } from '../tasks/task-client.ts'
 
-/** A test hub that is imported as `hub`, with its spokes on a second API server. */
+/** A test hub that is imported as `hub`, with its spokes. */
 export interface LifeWorld {
   readonly service: TestService
   readonly people: ReturnType<typeof makePeople>
@@ -52,12 +52,15 @@ export interface LifeWorld {
 
 const finalStates = ['succeeded', 'failed', 'cancelled', 'unknown']
 
-export const startLifeWorld = async (settings: Record<string, string> = {}): Promise<LifeWorld> => {
+/** Imports need an API server of spokes to themselves: they look at all agents of the cluster, also at those of another test file. */
+export const startLifeWorld = async ({ imports }: { readonly imports: boolean }): Promise<LifeWorld> => {
   const hubServer = (await kubernetes())!
-  // Its own: an import looks at all agents of the cluster, also at those that another test file would have there.
-  const spokeServer = await startSpokeControlPlane(hubServer, `spokes-${randomBytes(4).toString('hex')}`)
-  const hub = await startTestHub(hubServer, { spokes: spokeServer })
-  const service = await startService({ settings: { MOORAGE_KUBERNETES_ALLOW: 'public,private,loopback', ...settings } })
+  const ownServer = imports ? await startSpokeControlPlane(hubServer, `spokes-${randomBytes(4).toString('hex')}`) : undefined
+  const spokeServer = ownServer ?? hubServer
+  const [hub, service] = await Promise.all([
+    startTestHub(hubServer, { spokes: spokeServer }),
+    startService({ settings: { MOORAGE_KUBERNETES_ALLOW: 'public,private,loopback' } }),
+  ])
   const people = makePeople(service)
   const owner = await people.person('owner')
   const org = await people.organization(owner)
@@ -147,7 +150,7 @@ export const startLifeWorld = async (settings: Record<string, string> = {}): Pro
     stop: async () => {
       await service.stop()
       await hub.stop()
-      await spokeServer.stop()
+      await ownServer?.stop()
     },
   }
 }

@@ -1,19 +1,189 @@
+import 'reflect-metadata'
+import { randomBytes } from 'node:crypto'
 import { ClusterStoreToken } from '../../core/clusters/ports.ts'
 import type { ClusterId } from '../../core/kernel/ids.ts'
 import { expectStatus, importCluster } from '../clusters/cluster-world.ts'
 import { needing } from '../support/components/needing.ts'
+import { makeSigningRequest } from '../support/hub/agent/client-certificate-request.ts'
+import { makeKubeClient } from '../support/hub/api/kube-client.ts'
+import { seedHub } from '../support/hub/control-plane/seed-hub.ts'
 import { unwrap } from '../support/outcome.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
-import { clusterApi, makeMembers, startSpokeWorld, statusOf, type SpokeWorld } from './spoke-world.ts'
+import { clusterApi, makeMembers, signingApi, startSpokeWorld, statusOf, type SpokeWorld } from './spoke-world.ts'
 
-/** The lists of a hub's clusters, on a real kube-apiserver with the definitions of OCM. */
+/** The lists of a hub's clusters and accept-spoke, on a real kube-apiserver with the definitions of OCM, where no controller signs requests. */
 const test = needing('kubernetes')
 
 let world: SpokeWorld
+let bootstrapToken: string
 test.before(async () => {
   world = await startSpokeWorld()
+  const client = makeKubeClient(world.cluster, { token: world.cluster.tokenFor('admin') })
+  await seedHub(client)
+  await client.close()
+  const made = await world.must('POST', '/api/v1/namespaces/open-cluster-management/serviceaccounts/agent-registration-bootstrap/token', { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 3600 } })
+  bootstrapToken = (made['status'] as { token: string }).token
 })
 test.after.always(() => world?.service.stop())
+
+interface Asked {
+  readonly subject?: Parameters<typeof makeSigningRequest>[2]
+  readonly labels?: Readonly<Record<string, string>>
+  /** Sent by the admin of the hub, not with the bootstrap account. */
+  readonly isAdmin?: boolean
+}
+/** Sends a certificate request as the agent of a cluster does. Returns its name. */
+const ask = async (cluster: string, agent = 'a1b2c', { subject, labels = {}, isAdmin = false }: Asked = {}): Promise<string> => {
+  const { object } = await makeSigningRequest(cluster, agent, subject)
+  const body = { ...object, metadata: { ...object.metadata, labels: { ...object.metadata.labels, ...labels } } }
+  const answer = await world.cluster.request('POST', signingApi, body, isAdmin ? {} : { token: bootstrapToken })
+  if (answer.status !== 201) throw new Error(JSON.stringify(answer))
+  return object.metadata.name
+}
+/** A cluster that has registered. */
+const registered = async (metadata: object = {}): Promise<string> => {
+  const name = world.name()
+  await world.plantCluster(name, { metadata })
+  return name
+}
+const conditions = async (name: string): Promise<readonly string[]> => {
+  const { status } = (await world.must('GET', `${signingApi}/${name}`)) as { status: { conditions?: readonly { type: string }[] } }
+  return (status.conditions ?? []).map(({ type }) => type)
+}
+const isAccepted = async (name: string): Promise<boolean> => ((await world.must('GET', `${clusterApi}/${name}`)) as { spec: { hubAcceptsClient: boolean } }).spec.hubAcceptsClient
+const accept = (clusters: unknown, options: object = {}) => world.post('accept-spoke', { clusters, ...options })
+const reasons = async (clusters: readonly string[], options: object = {}): Promise<readonly string[]> => {
+  const answer = await expectStatus(accept(clusters, options), 422)
+  if (answer.json.code !== 'SpokesNotAccepted') throw new Error(answer.text)
+  return answer.json.errors as readonly string[]
+}
+const rowsOf = async (spoke: string) => (await world.audited('cluster.spoke_accepted')).filter(({ changes }) => changes['spoke'] === spoke)
+
+test('a cluster is accepted, once, however often it is requested', async (t) => {
+  const name = await registered()
+  const request = await ask(name)
+  const addOn = await ask(name, 'a1b2c', { labels: { 'open-cluster-management.io/addon-name': 'work-manager' } })
+  t.is((await expectStatus(accept([name, name]), 200)).text, '')
+  await expectStatus(accept([name]), 200)
+  t.deepEqual([await conditions(request), await conditions(addOn), await isAccepted(name)], [['Approved'], [], true])
+  const rows = await rowsOf(name)
+  t.is(rows.length, 1)
+  t.like(rows[0], { object_name: 'hub', changes: { spoke: name, requests: [request] } })
+})
+
+test('each cluster that cannot be accepted has its reason, and the rest of the request is accepted', async (t) => {
+  const [good, silent, forged, sentByAdmin, denied, leaving] = await Promise.all([registered(), registered(), registered(), registered(), registered(), registered({ finalizers: ['example.com/stay'] })])
+  const missing = world.name()
+  const request = await ask(good)
+  const mint = await ask(forged, 'x', { subject: { organizations: ['platform-admins'], commonName: `system:open-cluster-management:${forged}:x` } })
+  const other = await ask(sentByAdmin, 'x', { isAdmin: true })
+  const refused = await ask(denied)
+  await world.must('PUT', `${signingApi}/${refused}/approval`, { ...(await world.must('GET', `${signingApi}/${refused}`)), status: { conditions: [{ type: 'Denied', status: 'True', reason: 'Test', message: 'no' }] } })
+  await ask(leaving)
+  await world.must('DELETE', `${clusterApi}/${leaving}`)
+  const found = await reasons([good, silent, forged, sentByAdmin, denied, leaving, missing])
+  const reasonOf = (name: string): string => found.find((reason) => reason.startsWith(`${name}: `))?.slice(name.length + 2) ?? ''
+  t.is(found.length, 6)
+  t.is(reasonOf(silent), 'It has no join request.')
+  t.regex(reasonOf(forged), /None of its join requests is that of an agent/)
+  t.regex(reasonOf(sentByAdmin), /bootstrap identity/)
+  t.is(reasonOf(denied), 'Its join request was denied.')
+  t.is(reasonOf(leaving), 'It is being deleted.')
+  t.is(reasonOf(missing), 'It does not exist on the hub.')
+  const alone = await expectStatus(accept([missing]), 422)
+  t.true(alone.text.includes(`The cluster cannot be accepted. ${missing}: It does not exist on the hub.`), alone.text)
+  t.deepEqual([await isAccepted(good), await conditions(request)], [true, ['Approved']])
+  t.deepEqual(await Promise.all([silent, forged, sentByAdmin, denied].map(isAccepted)), [false, false, false, false])
+  t.deepEqual([await conditions(mint), await conditions(other)], [[], []])
+  t.is((await rowsOf(good)).length, 1)
+  await expectStatus(accept([sentByAdmin], { skipApproveCheck: true }), 200)
+  t.deepEqual([await conditions(other), await isAccepted(sentByAdmin)], [['Approved'], true])
+  t.regex((await reasons([forged], { skipApproveCheck: true }))[0] ?? '', /None of its join requests/)
+  t.deepEqual(await conditions(mint), [])
+})
+
+test('a partial success under an Idempotency-Key is answered again as it was; a later request makes the rest', async (t) => {
+  const [good, late] = [await registered(), await registered()]
+  await ask(good)
+  const send = () => world.service.send('POST', `/api/v1/clusters/${world.org}/hub/accept-spoke`, { token: world.owner.token, headers: { 'Idempotency-Key': `accept-${good}` }, body: { clusters: [good, late] } })
+  t.is((await expectStatus(send(), 422)).json.errors.length, 1)
+  await ask(late)
+  t.is((await expectStatus(send(), 422)).json.errors.length, 1)
+  await expectStatus(accept([good, late]), 200)
+  t.deepEqual([(await rowsOf(good)).length, (await rowsOf(late)).length], [1, 1])
+})
+
+test('of two agents with one name, the one that is named is approved', async (t) => {
+  const name = await registered()
+  const [first, second] = [await ask(name, 'first'), await ask(name, 'second')]
+  t.regex((await reasons([name]))[0] ?? '', /Several agents ask to join/)
+  t.deepEqual([await conditions(first), await conditions(second), await isAccepted(name)], [[], [], false])
+  await expectStatus(accept([name], { requesters: [`system:open-cluster-management:${name}:second`] }), 200)
+  t.deepEqual([await conditions(first), await conditions(second), await isAccepted(name)], [[], ['Approved'], true])
+})
+
+test('a cluster that registers by the identity of its cloud needs no request', async (t) => {
+  const name = await registered({ annotations: { 'agent.open-cluster-management.io/managed-cluster-arn': 'arn:aws:eks:x' } })
+  const request = await ask(name)
+  await expectStatus(accept([name]), 200)
+  t.deepEqual([await isAccepted(name), await conditions(request)], [true, []])
+})
+
+test('a spoke whose agent asks again gets a new approval', async (t) => {
+  const name = world.name()
+  await world.plantCluster(name, { spec: { hubAcceptsClient: true } })
+  await expectStatus(accept([name]), 200)
+  const request = await ask(name)
+  await expectStatus(accept([name]), 200)
+  t.deepEqual(await conditions(request), ['Approved'])
+  t.deepEqual(await rowsOf(name), [])
+})
+
+test('concurrent requests accept a cluster once', async (t) => {
+  const name = await registered()
+  const request = await ask(name)
+  const answers = await Promise.all(Array.from({ length: 6 }, () => accept([name])))
+  t.deepEqual(answers.map(({ status }) => status), [200, 200, 200, 200, 200, 200])
+  t.deepEqual([await conditions(request), await isAccepted(name)], [['Approved'], true])
+  t.is((await rowsOf(name)).length, 1)
+})
+
+test('a cluster that is removed at the same time is accepted before, or not at all', async (t) => {
+  const names = await Promise.all(Array.from({ length: 4 }, () => registered({ finalizers: ['example.com/stay'] })))
+  await Promise.all(names.map((name) => ask(name)))
+  const [answer] = await Promise.all([accept(names), ...names.map((name) => world.must('DELETE', `${clusterApi}/${name}`))])
+  const refused = ((answer.json as { errors?: readonly string[] } | undefined)?.errors ?? []).map((reason) => reason.split(':')[0] ?? '')
+  t.deepEqual(await Promise.all(names.map(isAccepted)), names.map((name) => !refused.includes(name)))
+})
+
+test('bad bodies are 422 and change nothing', async (t) => {
+  const name = await registered()
+  const request = await ask(name)
+  const bad = [
+    {}, { clusters: [] }, { clusters: name }, { clusters: [name, 7] }, { clusters: [name, ''] }, { clusters: [name, 'A'] }, { clusters: [name, 'a.b'] }, { clusters: [name, '../x'] }, { clusters: [name, null] },
+    { clusters: Array.from({ length: 501 }, () => name) }, { clusters: [name], skipApproveCheck: 'yes' }, { clusters: [name], requesters: 'x' }, { clusters: [name], requesters: [7] }, { clusters: [name], requesters: [''] },
+  ]
+  for (const body of bad) await statusOf(t, world.post('accept-spoke', body), 422)
+  t.deepEqual([await conditions(request), await isAccepted(name)], [[], false])
+})
+
+test('accepting needs its own right; for another organization the hub does not exist', async (t) => {
+  const member = await makeMembers(world, { viewer: ['view clusters', 'view hubs'], remover: ['view clusters', 'view hubs', 'remove spokes', 'import spokes'], accepter: ['view clusters', 'view hubs', 'accept spokes'] })
+  const name = await registered()
+  const request = await ask(name)
+  const body = { clusters: [name] }
+  for (const [who, status] of [['viewer', 403], ['remover', 403], ['stranger', 404]] as const) await statusOf(t, world.post('accept-spoke', body, member(who)), status)
+  t.deepEqual([await conditions(request), await isAccepted(name)], [[], false])
+  await statusOf(t, world.post('accept-spoke', body, member('accepter')), 200)
+  t.true(await isAccepted(name))
+})
+
+test('no certificate request is in the log', async (t) => {
+  const name = await registered()
+  await ask(name, randomBytes(4).toString('hex'))
+  await expectStatus(accept([name]), 200)
+  t.notRegex(world.service.logText(), /BEGIN CERTIFICATE|LS0tLS1CRUdJTi/)
+})
 
 const setLabel = 'cluster.open-cluster-management.io/clusterset'
 const rolesApi = '/apis/authorization.k8s.appscode.com/v1alpha1'
