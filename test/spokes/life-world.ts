@@ -53,14 +53,16 @@ export interface LifeWorld {
 const finalStates = ['succeeded', 'failed', 'cancelled', 'unknown']
 
 /** Imports need an API server of spokes to themselves: they look at all agents of the cluster, also at those of another test file. */
-export const startLifeWorld = async ({ imports }: { readonly imports: boolean }): Promise<LifeWorld> => {
+const startServers = async (imports: boolean) => {
   const hubServer = (await kubernetes())!
   const ownServer = imports ? await startSpokeControlPlane(hubServer, `spokes-${randomBytes(4).toString('hex')}`) : undefined
   const spokeServer = ownServer ?? hubServer
-  const [hub, service] = await Promise.all([
-    startTestHub(hubServer, { spokes: spokeServer }),
-    startService({ settings: { MOORAGE_KUBERNETES_ALLOW: 'public,private,loopback' } }),
-  ])
+  return { hubServer, ownServer, spokeServer, hub: await startTestHub(hubServer, { spokes: spokeServer }) }
+}
+
+export const startLifeWorld = async ({ imports }: { readonly imports: boolean }): Promise<LifeWorld> => {
+  const starting = startService({ settings: { MOORAGE_KUBERNETES_ALLOW: 'public,private,loopback' } })
+  const [service, { hubServer, ownServer, spokeServer, hub }] = await Promise.all([starting, startServers(imports)])
   const people = makePeople(service)
   const owner = await people.person('owner')
   const org = await people.organization(owner)
