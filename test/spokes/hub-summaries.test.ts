@@ -7,7 +7,7 @@ import { startService, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { clusterApi } from './spoke-world.ts'
 
-/** Hubs at the wire: a list of hubs of which some do not answer, and hubs with many clusters. */
+/** The list of hubs, of which some do not answer, at the wire. */
 let service: TestService
 let people: ReturnType<typeof makePeople>
 let owner: Person
@@ -95,63 +95,4 @@ test('of 20 hubs 3 hang, 1 refuses and 1 is gone: the list is whole, and the res
   const { json: listed } = await asked
   const answered = (index: number): boolean => ![...hanging, 5, 6].includes(index)
   t.deepEqual(listed.map(({ spokeClusters }: { spokeClusters: number }) => spokeClusters), hubs.map((_, index) => (answered(index) ? index : 0)))
-})
-
-/** A hub with more clusters than fit into one page or one moment. */
-const many = async (): Promise<{ readonly fake: FakeKubernetes; readonly at: (route: string) => string; readonly person: Person }> => {
-  const [fake, person] = [await startFakeKubernetes(), await people.person('many')]
-  await expectStatus(importCluster(service.send, person.token, person.login, 'hub', fake.kubeconfig()), 200)
-  return { fake, person, at: (route) => `/api/v1/clusters/${person.login}/hub/${route}` }
-}
-
-test.serial('the raw list of 1,203 clusters is one list, with the bytes of the hub', async (t) => {
-  const { fake, at, person } = await many()
-  t.teardown(() => fake.stop())
-  const items = Array.from({ length: 1203 }, (_, index) => `{"metadata": {"name":"c-${index}","generation":9007199254740993,"x-unknown":{"b":1.0,"7":"\\u00e9","a":-0}}}`)
-  fake.on(clusterApi, (req, res) => {
-    const { searchParams } = new URL(req.url ?? '', 'https://hub')
-    const [from, limit] = [Number(searchParams.get('continue') ?? 0), Number(searchParams.get('limit'))]
-    const place = from + limit < items.length ? `"continue":"${from + limit}","remainingItemCount":${items.length - from - limit},` : ''
-    res.writeHead(200, { 'content-type': 'application/json' })
-    res.end(`{"kind":"ManagedClusterList","apiVersion":"v1","metadata":{${place}"resourceVersion":"9007199254740995"},"items":[${items.slice(from, from + limit).join(', ')}]}\n`)
-  })
-  const { text } = await expectStatus(service.send('GET', at('managed-clusters'), { token: person.token }), 200)
-  const pages = [0, 500, 1000].map((from) => items.slice(from, from + 500).join(', '))
-  t.is(text, `{"kind":"ManagedClusterList","apiVersion":"v1","metadata":{"resourceVersion":"9007199254740995"},"items":[${pages.join(',')}]}`)
-})
-
-test.serial('100 clusters are accepted 8 at a time', async (t) => {
-  const { fake, at, person } = await many()
-  t.teardown(() => fake.stop())
-  const names = Array.from({ length: 100 }, (_, index) => `c-${index}`)
-  let most = 0
-  let held: (() => void)[] = []
-  const answered = new Set<string>()
-  fake.on(clusterApi, (req, res) => {
-    const name = (req.url ?? '').slice(clusterApi.length + 1)
-    const send = (): void => {
-      res.writeHead(200, { 'content-type': 'application/json' })
-      res.end(JSON.stringify({ metadata: { name, uid: name, resourceVersion: '1', annotations: { 'agent.open-cluster-management.io/managed-cluster-arn': 'x' } }, spec: { hubAcceptsClient: req.method === 'PATCH' } }))
-    }
-    if (req.method !== 'GET' || answered.has(name)) return send()
-    // The first request for a cluster is held, so that all clusters that are dealt with at a time are seen.
-    answered.add(name)
-    held.push(send)
-    most = Math.max(most, held.length)
-  })
-  fake.on('/api/v1/namespaces/c-', (_req, res) => {
-    res.writeHead(404, { 'content-type': 'application/json' })
-    res.end(JSON.stringify({ kind: 'Status', reason: 'NotFound', code: 404 }))
-  })
-  let isDone = false
-  const accepted = service.send('POST', at('accept-spoke'), { token: person.token, body: { clusters: names } }).finally(() => (isDone = true))
-  for (let left = names.length; left > 0; ) {
-    const expected = Math.min(8, left)
-    await until(`${expected} clusters at a time`, () => (held.length >= expected || isDone ? true : undefined))
-    left -= held.length
-    for (const send of held.splice(0)) send()
-    held = []
-  }
-  t.is((await accepted).status, 200)
-  t.deepEqual([answered.size, most], [100, 8])
 })
