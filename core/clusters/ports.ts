@@ -82,6 +82,11 @@ export interface ClusterStore {
    * does not exist.
    */
   observe(id: ClusterId, status: ClusterStatus, facts: ClusterFacts | undefined, at: Date): Promise<void>
+  /**
+   * Writes the cluster set in which the hub of a cluster has it; empty for none. The version does not change. Does nothing if the record
+   * does not exist.
+   */
+  observeSet(id: ClusterId, clusterSetName: string): Promise<void>
   /** Deletes the record, the direct grants on it and the access tokens limited to it. Returns true if the record existed. */
   remove(id: ClusterId): Promise<boolean>
 }

@@ -61,10 +61,15 @@ export const countMembers = (sets: readonly HubObject[], clusters: readonly HubO
   return new Map(sets.map((set) => [set.name, selectsByLabels(set) ? clusters.filter((each) => includes(set, each)).length : (named.get(set.name) ?? 0)]))
 }
 
-/** Returns the titles of the profiles by their names. They are for display: a hub that does not serve or show profiles has none. */
-const profileTitles = async (hub: Hub): Promise<ReadonlyMap<string, string>> => {
-  const profiles = await hub.list(distribution.kinds.clusterProfile)
-  return new Map(isLeft(profiles) ? [] : profiles.right.map(({ name, body }) => [name, textAt(body, 'spec', 'title')]))
+const isOfProfile = ({ name }: HubObject): boolean => name.startsWith(profileSetPrefix)
+
+/** Returns the cluster sets with their titles: those of their profiles. A hub that does not serve or show profiles has none. */
+const listTitled = async (hub: Hub): Outcome<HubReadFailure, readonly { readonly set: HubObject; readonly title: string }[]> => {
+  const sets = await hub.list(clusterSetKind)
+  if (isLeft(sets)) return sets
+  const profiles = sets.right.some(isOfProfile) ? await hub.list(distribution.kinds.clusterProfile) : right([])
+  const titles = new Map(isLeft(profiles) ? [] : profiles.right.map(({ name, body }) => [name, textAt(body, 'spec', 'title')]))
+  return right(sets.right.map((set) => ({ set, title: isOfProfile(set) ? (titles.get(set.name.slice(profileSetPrefix.length)) ?? '') : '' })))
 }
 
 /** Lists the cluster sets of a hub by name. */
@@ -72,18 +77,11 @@ export const makeListClusterSets = ({ hubs }: HubDeps) =>
   async (call: SignedInCall<never>, grant: AccessGrant): Outcome<HubReadFailure, readonly ClusterSetSummary[]> => {
     const hub = await hubs.open(call, grant)
     if (isLeft(hub)) return hub
-    const [sets, clusters] = await Promise.all([hub.right.list(clusterSetKind), hub.right.list(managedClusterKind)])
-    if (isLeft(sets)) return sets
+    const [titled, clusters] = await Promise.all([listTitled(hub.right), hub.right.list(managedClusterKind, { isMetadataOnly: true })])
+    if (isLeft(titled)) return titled
     if (isLeft(clusters)) return clusters
-    const isOfProfile = ({ name }: HubObject): boolean => name.startsWith(profileSetPrefix)
-    const titles = sets.right.some(isOfProfile) ? await profileTitles(hub.right) : new Map<string, string>()
-    const counts = countMembers(sets.right, clusters.right)
-    const summaryOf = (set: HubObject): ClusterSetSummary => ({
-      name: set.name,
-      title: isOfProfile(set) ? (titles.get(set.name.slice(profileSetPrefix.length)) ?? '') : '',
-      clusters: counts.get(set.name) ?? 0,
-    })
-    return right(sets.right.map(summaryOf).sort(byName))
+    const counts = countMembers(titled.right.map(({ set }) => set), clusters.right)
+    return right(titled.right.map(({ set: { name }, title }) => ({ name, title, clusters: counts.get(name) ?? 0 })).sort(byName))
   }
 
 /** Finds the record of a managed cluster: by the UID that it claims, otherwise by the name under which this hub manages it. */

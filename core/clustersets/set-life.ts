@@ -1,6 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { Hub, HubObject } from '../clusters/hubs/ports.ts'
+import type { Hub, HubObject, HubSelection } from '../clusters/hubs/ports.ts'
 import { clusterSetBindingKind, clusterSetKind, clusterSetLabel, managedClusterKind } from '../clusters/hubs/ports.ts'
 import { distribution } from '../clusters/hubs/vendor-types.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
@@ -24,7 +24,7 @@ const usableSet = (name: string, set: HubObject | undefined, isNew: boolean): Ei
 }
 
 /** Creates a cluster set and adds clusters to it. A set that exists and is the same is used. */
-export const makeCreateClusterSet = ({ hubs, unitOfWork }: ChangeDeps) =>
+export const makeCreateClusterSet = ({ hubs, ...deps }: ChangeDeps) =>
   async (call: SignedInCall, { grant, clusterSet, clusters }: MembershipInput): Outcome<SetChangeFailure, void> => {
     const reserved = refusedName(clusterSet)
     if (reserved !== undefined) return left(reserved)
@@ -38,10 +38,11 @@ export const makeCreateClusterSet = ({ hubs, unitOfWork }: ChangeDeps) =>
     const usable: Either<SetChangeFailure, HubObject> = isLeft(set) ? set : usableSet(clusterSet, set.right, isNew)
     const { moves, failure } = isLeft(usable) ? { moves: [], failure: usable.left } : await addToSet(hub, usable.right, clusters)
     const entries = [...(isNew ? [auditOf(hub, 'cluster.set_created', { clusterSet })] : []), ...movesAudit(hub, moves)]
-    return recordMoves(unitOfWork, call, entries, failure)
+    return recordMoves(deps, call, { hub, moves, entries, failure })
   }
 
-const byLabel = (clusterSet: string): { readonly labelSelector: string } => ({ labelSelector: `${clusterSetLabel}=${clusterSet}` })
+/** Selects the clusters whose label names a set. Only their names count. */
+const byLabel = (clusterSet: string): HubSelection => ({ labelSelector: `${clusterSetLabel}=${clusterSet}`, isMetadataOnly: true })
 
 /** At most three names, and that there are more. */
 const some = (names: readonly string[]): string => `${names.slice(0, 3).join(', ')}${names.length > 3 ? ` and ${names.length - 3} more` : ''}`
@@ -81,7 +82,7 @@ const sweep = async (hub: Hub, name: string, profile: HubObject | undefined): Pr
  * Deletes a cluster set that is bound to no namespace and has no clusters. If it does not exist, the request succeeds, and removes
  * the clusters whose labels still name it: a deletion that failed halfway may be repeated.
  */
-export const makeDeleteClusterSet = ({ hubs, unitOfWork }: ChangeDeps) =>
+export const makeDeleteClusterSet = ({ hubs, ...deps }: ChangeDeps) =>
   async (call: SignedInCall, { grant, clusterSet }: Omit<MembershipInput, 'clusters'>): Outcome<SetChangeFailure, void> => {
     const reserved = refusedName(clusterSet)
     if (reserved !== undefined) return left(reserved)
@@ -97,5 +98,5 @@ export const makeDeleteClusterSet = ({ hubs, unitOfWork }: ChangeDeps) =>
     if (isLeft(removed)) return removed
     const { moves, failure } = await sweep(hub, clusterSet, profile.right)
     const entries = [...(removed.right ? [auditOf(hub, 'cluster.set_deleted', { clusterSet })] : []), ...movesAudit(hub, moves)]
-    return recordMoves(unitOfWork, call, entries, failure)
+    return recordMoves(deps, call, { hub, moves, entries, failure })
   }

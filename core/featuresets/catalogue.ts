@@ -87,12 +87,17 @@ export const catalogueOf = (featureSets: readonly FeatureSet[], features: readon
   features: byName(features),
 })
 
+/** Reads the features of the catalogue of a hub with one list. */
+export const readFeatures = async (hub: Hub): Outcome<HubReadFailure, Catalogue['features']> => {
+  const features = await hub.list(distribution.kinds.feature)
+  return isLeft(features) ? features : right(byName(features.right.map(readFeature)))
+}
+
 /** Reads the catalogue of a hub with two lists. */
 export const readCatalogue = async (hub: Hub): Outcome<HubReadFailure, Catalogue> => {
-  const [featureSets, features] = await Promise.all([hub.list(distribution.kinds.featureSet), hub.list(distribution.kinds.feature)])
+  const [featureSets, features] = await Promise.all([hub.list(distribution.kinds.featureSet), readFeatures(hub)])
   if (isLeft(featureSets)) return featureSets
-  if (isLeft(features)) return features
-  return right(catalogueOf(featureSets.right.map(readFeatureSet), features.right.map(readFeature)))
+  return isLeft(features) ? features : right({ featureSets: byName(featureSets.right.map(readFeatureSet)), features: features.right })
 }
 
 /** A feature in a set profile, or in the binding of a spoke. */

@@ -148,7 +148,7 @@ export const makeUpdateFeatureSet = ({ hubs, unitOfWork }: ChangeDeps) =>
     const opened = await openSet(hubs, call, ref)
     if (isLeft(opened)) return opened
     const { hub, set } = opened.right
-    const [members, catalogue, profile] = await Promise.all([listMembers(opened.right, spoke), readCatalogue(hub), hub.get(setProfile, { name: set.name })])
+    const [members, catalogue, profile] = await Promise.all([listMembers(opened.right, { only: spoke, isMetadataOnly: true }), readCatalogue(hub), hub.get(setProfile, { name: set.name })])
     if (isLeft(members)) return members
     if (isLeft(catalogue)) return catalogue
     if (isLeft(profile)) return profile

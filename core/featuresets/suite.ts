@@ -42,7 +42,7 @@ const observedVersions = (members: readonly HubObject[], bindings: readonly HubO
 
 /** Reads the version of the suite on each spoke of a set with two lists. */
 const readSpokeVersions = async (opened: OpenedSet): Outcome<HubReadFailure, readonly SpokeVersion[]> => {
-  const [members, bindings] = await Promise.all([listMembers(opened), opened.hub.list(profileBinding)])
+  const [members, bindings] = await Promise.all([listMembers(opened, { isMetadataOnly: true }), opened.hub.list(profileBinding)])
   if (isLeft(members)) return members
   return isLeft(bindings) ? bindings : right(observedVersions(members.right, bindings.right))
 }

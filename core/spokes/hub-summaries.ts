@@ -13,8 +13,8 @@ import { addOnDefinitionKind } from './kinds.ts'
 
 const nodeKind: HubKind = { apiVersion: 'v1', kind: 'Node', plural: 'nodes' }
 
-/** How long one hub may take, and how many are asked at a time. */
-const patienceMilliseconds = 3_000
+/** How long one hub may take, so that the list of a few hubs that hang is there within 3 seconds, and how many are asked at a time. */
+const patienceMilliseconds = 2_500
 const concurrentHubs = 8
 /** How long all hubs together may take. Those that were not asked by then are shown as if they did not answer. */
 const wholePatienceMilliseconds = 9_000

@@ -59,7 +59,7 @@ export const usersOfSetGroup = defineGroup({
 })
 
 export const clusterSetChangeGroup = defineGroup({
-  needs: { hubs: HubsToken, unitOfWork: ClusterUnitOfWorkToken },
+  needs: { hubs: HubsToken, clusters: ClusterStoreToken, unitOfWork: ClusterUnitOfWorkToken },
   routes: (given) => [
     handle(createClusterSet, makeCreateClusterSet(given), { input: ({ grant, body: { clusterSet, clusters = [] } }) => ({ grant, clusterSet, clusters }) }),
     handle(deleteClusterSet, makeDeleteClusterSet(given), { input: ({ grant, body }) => ({ grant, ...body }) }),

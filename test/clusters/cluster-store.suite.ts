@@ -1,4 +1,4 @@
-import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { isLeft, isRight, right } from 'fp-ts/lib/Either.js'
 import type { ClusterStore } from '../../core/clusters/ports.ts'
 import type { Cluster, NewCluster } from '../../core/clusters/types.ts'
 import type { AccountId, ClusterId, UserId } from '../../core/kernel/ids.ts'
@@ -74,7 +74,7 @@ export const clusterStoreSuite = (name: string, open: () => Promise<ClusterStore
   onBench('a cluster reads back as it was inserted, by id, name and UID', async (t, { store }) => {
     const cluster = await inserted(store)
     const { ref: _ref, sealedCredential: _sealed, ...told } = newCluster()
-    t.deepEqual(cluster, { ...told, id: cluster.id, ownerName: nameOf(org), ownerIsOrganization: true, hasCredential: true, hubClusterName: '', version: 1 })
+    t.deepEqual(cluster, { ...told, id: cluster.id, ownerName: nameOf(org), ownerIsOrganization: true, hasCredential: true, hubClusterName: '', clusterSetName: '', version: 1 })
     t.deepEqual(await store.get(cluster.id), cluster)
     t.deepEqual(await store.find(org, 'prod'), cluster)
     t.deepEqual(await store.findByUid(org, 'uid-1'), cluster)
@@ -171,6 +171,18 @@ export const clusterStoreSuite = (name: string, open: () => Promise<ClusterStore
     await store.observe(cluster.id, active, facts, later)
     t.deepEqual(await store.get(cluster.id), { ...cluster, status: active, checkedAt: later, kubernetesVersion: 'v1.35.0', nodeCount: 9, managers: ['OCMSpoke'] })
     await t.notThrowsAsync(store.observe(absent, active, facts, later))
+  })
+
+  onBench('the cluster set is that in which the hub of the cluster has it, and keeps the version', async (t, { store }) => {
+    const cluster = await inserted(store)
+    t.is(cluster.clusterSetName, '')
+    await store.observeSet(cluster.id, 'edge')
+    t.is((await store.get(cluster.id))?.clusterSetName, '')
+    const managed = { ...cluster, version: 2, hubClusterUid: 'uid-of-a-hub', managedClusterName: 'wharf', clusterSetName: 'edge' }
+    t.deepEqual(await store.change(cluster.id, 1, { hubClusterUid: 'uid-of-a-hub', managedClusterName: 'wharf' }), right(managed))
+    await store.observeSet(cluster.id, '')
+    t.deepEqual(await store.get(cluster.id), { ...managed, clusterSetName: '' })
+    await t.notThrowsAsync(store.observeSet(absent, 'edge'))
   })
 
   onBench('a removed cluster is gone, its twin is not', async (t, { store }) => {

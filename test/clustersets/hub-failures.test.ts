@@ -147,10 +147,10 @@ const hub = async (t: { teardown(end: () => unknown): void }): Promise<World> =>
 
 test('a list of several pages is whole, also if the place after a page expires', async (t) => {
   const { fake, list } = await hub(t)
-  const names = Array.from({ length: 1203 }, (_, index) => `ns-${index}`)
+  const names = Array.from({ length: 2203 }, (_, index) => `ns-${index}`)
   fake.on(namespaces, pages(names))
   t.deepEqual(Object.keys((await expectStatus(list(), 200)).json), names)
-  t.is(fake.seen.filter(({ url }) => url.startsWith(`${namespaces}?limit=500`)).length, 3)
+  t.is(fake.seen.filter(({ url }) => url.startsWith(`${namespaces}?limit=1000`)).length, 3)
   let expiries = 1
   fake.on(namespaces, pages(names, () => expiries-- > 0))
   t.deepEqual(Object.keys((await expectStatus(list(), 200)).json), names)

@@ -102,6 +102,16 @@ test('each cluster that cannot be accepted has its reason, and the rest of the r
   t.deepEqual(await conditions(mint), [])
 })
 
+test('a cluster whose namespace on the hub is being deleted is not accepted', async (t) => {
+  const name = await registered()
+  const request = await ask(name)
+  // Nothing ends the deletion: this API server has no controller of namespaces.
+  await world.must('POST', '/api/v1/namespaces', { metadata: { name } })
+  await world.must('DELETE', `/api/v1/namespaces/${name}`)
+  t.deepEqual(await reasons([name]), [`${name}: Its namespace on the hub is being deleted.`])
+  t.deepEqual([await conditions(request), await isAccepted(name)], [[], false])
+})
+
 test('a partial success under an Idempotency-Key is answered again as it was; a later request makes the rest', async (t) => {
   const [good, late] = [await registered(), await registered()]
   await ask(good)

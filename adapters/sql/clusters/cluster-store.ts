@@ -15,7 +15,7 @@ import { clusterOf, newBinds, newColumns } from './rows.ts'
 
 const columns = [
   'c.id', 'c.owner_id', 'c.name', 'c.display_name', 'c.uid', 'c.external_id', 'c.provider', 'c.vendor', 'c.endpoint',
-  'c.location', 'c.project', 'c.kubernetes_version', 'c.node_count', 'c.managers', 'c.hub_cluster_uid', 'c.managed_cluster_name', 'c.infra_namespace',
+  'c.location', 'c.project', 'c.kubernetes_version', 'c.node_count', 'c.managers', 'c.hub_cluster_uid', 'c.managed_cluster_name', 'c.cluster_set_name', 'c.infra_namespace',
   'c.phase', 'c.phase_reason', 'c.phase_message', 'c.impersonates_users', 'c.created_at', 'c.checked_at', 'c.imported_by',
   'c.version',
 ] as const
@@ -119,6 +119,7 @@ const writes = (db: SqlDatabase) => ({
   observeFacts: db.prepare((k, p: (n: 'id' | 'kubernetesVersion' | 'nodeCount' | 'managers') => Knex.Value) =>
     k('clusters').where('id', p('id')).update({ kubernetes_version: p('kubernetesVersion'), node_count: p('nodeCount'), managers: p('managers') }),
   ),
+  observeSet: db.prepare((k, p: (n: 'id' | 'clusterSetName') => Knex.Value) => k('clusters').where('id', p('id')).update({ cluster_set_name: p('clusterSetName') })),
   removeGrants: db.prepare((k, p: (n: 'id') => Knex.Value) => k('object_grants').where('object_type', 'cluster').where('object_id', p('id')).del()),
   removeTokens: db.prepare((k, p: (n: 'id') => Knex.Value) => k('access_tokens').where('only_cluster_id', p('id')).del()),
   remove: db.prepare((k, p: (n: 'id') => Knex.Value) => k('clusters').where('id', p('id')).del()),
@@ -248,6 +249,9 @@ export const makeSqlClusterStore = (db: SqlDatabase): ((runner: SqlRunner) => Cl
         if (facts === undefined) return
         const { kubernetesVersion, nodeCount } = facts
         await runner.run(s.observeFacts, { id, kubernetesVersion: kubernetesVersion.slice(0, 64), nodeCount, managers: toManagerMask(facts.managers) })
+      },
+      async observeSet(id, clusterSetName) {
+        await runner.run(s.observeSet, { id, clusterSetName })
       },
       async remove(id) {
         await runner.run(s.removeGrants, { id })
