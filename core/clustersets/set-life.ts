@@ -1,7 +1,8 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { Hub, HubKind, HubObject, HubSelection } from '../clusters/hubs/ports.ts'
+import type { Hub, HubObject, HubSelection } from '../clusters/hubs/ports.ts'
 import { clusterSetBindingKind, clusterSetKind, clusterSetLabel, managedClusterKind } from '../clusters/hubs/ports.ts'
+import { distribution } from '../clusters/hubs/vendor-types.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { listAt, textAt } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
@@ -9,7 +10,7 @@ import type { ChangeDeps, MembershipInput, MoveResult, SetChangeFailure } from '
 import { addToSet, auditOf, ClusterSetRefused, moveClusters, movesAudit, recordMoves } from './membership.ts'
 import { builtInSets, namedSetOf, selectsByLabels } from './types.ts'
 
-const profileKind: HubKind = { apiVersion: 'profile.k8s.appscode.com/v1alpha1', kind: 'ManagedClusterSetProfile', plural: 'managedclustersetprofiles' }
+const { setProfile } = distribution.kinds
 
 const refusedName = (name: string): Failure<'ClusterSetRefused'> | undefined =>
   builtInSets.includes(name) ? ClusterSetRefused(`The cluster set ${name} is made by the hub itself.`) : undefined
@@ -60,7 +61,7 @@ const inUse = async (hub: Hub, name: string): Outcome<SetChangeFailure, void> =>
 
 /** Returns the profile of a set, which has its name. A hub without the controller of profiles has none. */
 const profileOf = async (hub: Hub, name: string): Outcome<SetChangeFailure, HubObject | undefined> => {
-  const profile = await hub.get(profileKind, { name })
+  const profile = await hub.get(setProfile, { name })
   return isLeft(profile) && profile.left.tag === 'NotAHub' ? right(undefined) : profile
 }
 
@@ -73,7 +74,7 @@ const sweep = async (hub: Hub, name: string, profile: HubObject | undefined): Pr
   if (set.right !== undefined && !set.right.isDeleting) return { moves: [], failure: undefined }
   const names = labelled.right.map((cluster) => cluster.name)
   const { moves, failure } = await moveClusters(hub, names, (cluster) => (namedSetOf(cluster) === name ? '' : undefined))
-  const removed = profile === undefined ? right(false) : await hub.remove(profileKind, profile)
+  const removed = profile === undefined ? right(false) : await hub.remove(setProfile, profile)
   return { moves, failure: failure ?? (isLeft(removed) ? removed.left : undefined) }
 }
 

@@ -1,9 +1,9 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { Hub, HubObject, HubReadFailure } from '../clusters/hubs/ports.ts'
+import { distribution } from '../clusters/hubs/vendor-types.ts'
 import type { Outcome } from '../kernel/failure.ts'
 import type { FreeObject } from '../kernel/json.ts'
 import { at, isObject, listAt, textAt } from '../kernel/json.ts'
-import { distribution } from './vendor.ts'
 
 /** A feature of the catalogue: one chart, and the rules for installing it. */
 export interface Feature {

@@ -2,11 +2,11 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { claimText } from '../clusters/hubs/managed-cluster-types.ts'
 import type { HubObject } from '../clusters/hubs/ports.ts'
+import { distribution } from '../clusters/hubs/vendor-types.ts'
 import type { Cache, Caches } from '../kernel/cache.ts'
 import { defineFailure, type Failure } from '../kernel/failure.ts'
 import { isObject } from '../kernel/json.ts'
 import type { YamlText } from '../packages/ports.ts'
-import { distribution } from './vendor.ts'
 
 /** The claim of a spoke on its features is not YAML, or does not have the form of such a claim. */
 export const ClaimUnreadable = defineFailure('ClaimUnreadable', 'Upstream')

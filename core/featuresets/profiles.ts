@@ -3,6 +3,7 @@ import type { Authorizer } from '../authz/ports.ts'
 import { claimedUid } from '../clusters/hubs/managed-cluster-types.ts'
 import type { Hub, HubKey, HubKind, HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
 import { managedClusterKind } from '../clusters/hubs/ports.ts'
+import { distribution } from '../clusters/hubs/vendor-types.ts'
 import type { ClusterStore } from '../clusters/ports.ts'
 import type { Cluster } from '../clusters/types.ts'
 import type { ProfileJudge } from '../clustersets/ports.ts'
@@ -16,7 +17,6 @@ import { builtInProfiles } from './built-in-profiles.ts'
 import type { Feature } from './catalogue.ts'
 import { readFeature } from './catalogue.ts'
 import type { ClaimUnreadable, FeatureClaim, FeatureClaims } from './claims.ts'
-import { distribution } from './vendor.ts'
 
 /** Neither the cluster nor this service has a cluster profile of that name. */
 export const ProfileMissing = defineFailure('ProfileMissing', 'NotFound')

@@ -1,5 +1,7 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { manifestWorkKind } from '../clusters/hubs/kind-types.ts'
 import type { Hub, HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
+import { distribution } from '../clusters/hubs/vendor-types.ts'
 import type { TimeSlices } from '../kernel/clock.ts'
 import { defineFailure, type Failure, type Outcome } from '../kernel/failure.ts'
 import { definedFields, listAt, textAt } from '../kernel/json.ts'
@@ -10,7 +12,7 @@ import type { FeatureClaim, FeatureClaims } from './claims.ts'
 import type { ClusterSetRef, SetReadFailure } from './cluster-set.ts'
 import { findMembers } from './cluster-set.ts'
 import type { VersionInRange } from './ports.ts'
-import { distribution, helmReleaseKind, manifestWorkKind } from './vendor.ts'
+import { helmReleaseKind } from './releases.ts'
 
 /** The feature is neither in the catalogue of the hub nor installed on the cluster set. */
 export const FeatureMissing = defineFailure('FeatureMissing', 'NotFound')

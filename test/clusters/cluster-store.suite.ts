@@ -102,6 +102,18 @@ export const clusterStoreSuite = (name: string, open: () => Promise<ClusterStore
     t.deepEqual(await store.listOf(999 as AccountId), [])
   })
 
+  onBench('a spoke is found by its name on the hub, within the owner', async (t, { store }) => {
+    const managed = { hubClusterUid: 'uid-hub', managedClusterName: 'reef' }
+    const spoke = await inserted(store, { name: 'spoke', uid: 'uid-2', ...managed })
+    await inserted(store, { name: 'another-hub', uid: 'uid-3', ...managed, hubClusterUid: 'uid-hub-2' })
+    await inserted(store, { name: 'another-name', uid: 'uid-4', ...managed, managedClusterName: 'reef-2' })
+    await inserted(store, { name: 'z-later', uid: 'uid-5', ...managed })
+    const theirs = await inserted(store, { ownerId: otherOrg, name: 'theirs', ...managed })
+    t.deepEqual(await store.findSpoke(org, 'uid-hub', 'reef'), spoke)
+    t.deepEqual(await store.findSpoke(otherOrg, 'uid-hub', 'reef'), theirs)
+    for (const [hubUid, name] of [['uid-hub', 'Reef'], ['uid-hub', ''], ['', 'reef'], ['uid-3', 'reef']] as const) t.is(await store.findSpoke(org, hubUid, name), undefined)
+  })
+
   onBench('the credential is given for exactly the version that was asked for', async (t, { store }) => {
     const cluster = await inserted(store)
     const sealed = await store.sealed(cluster.id, 1)

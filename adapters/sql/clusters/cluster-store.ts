@@ -57,6 +57,14 @@ const reads = (db: SqlDatabase) => ({
   findByUid: db.prepare((k, p: (n: 'ownerId' | 'uid') => Knex.Value & number) =>
     clusters(k).where('c.owner_id', p('ownerId')).where('c.uid', p('uid')).orderBy('c.id').limit(1),
   ),
+  findSpoke: db.prepare((k, p: (n: 'ownerId' | 'hubUid' | 'managedClusterName') => Knex.Value & number) =>
+    clusters(k)
+      .where('c.owner_id', p('ownerId'))
+      .where('c.hub_cluster_uid', p('hubUid'))
+      .where('c.managed_cluster_name', p('managedClusterName'))
+      .orderBy('c.name')
+      .limit(1),
+  ),
   get: db.prepare((k, p: (n: 'id') => Knex.Value) => clusters(k).where('c.id', p('id'))),
   link: db.prepare((k, p: (n: 'id') => Knex.Value) => links(k).where('c.id', p('id'))),
   linkByUid: db.prepare((k, p: (n: 'ownerId' | 'uid') => Knex.Value) =>
@@ -201,6 +209,10 @@ export const makeSqlClusterStore = (db: SqlDatabase): ((runner: SqlRunner) => Cl
       },
       async findByUid(ownerId, uid) {
         const row = await runner.first<ClusterRow>(s.findByUid, { ownerId, uid })
+        return row === undefined ? undefined : clusterOf(row)
+      },
+      async findSpoke(ownerId, hubUid, managedClusterName) {
+        const row = await runner.first<ClusterRow>(s.findSpoke, { ownerId, hubUid, managedClusterName })
         return row === undefined ? undefined : clusterOf(row)
       },
       get: one,
