@@ -40,6 +40,7 @@ const pathValue = (route: AssembledRoute, name: string, world: Populated): strin
     digest: 'd'.repeat(43),
     userid: String(world.userIds.eddie),
     token: 'x'.repeat(32),
+    serial: world.serial,
     ccID: String(world.boundClusterId),
     ref: linkOf(world).pathname.split('/').at(-1) ?? '',
   }

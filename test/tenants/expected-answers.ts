@@ -58,6 +58,7 @@ export const harmless: Readonly<Record<string, Harmless>> = {
   'contracts.listClusterStatuses [body clusters]': unknownCluster,
   'contracts.listClusterStatuses [query contract, body clusters]': unknownCluster,
   'contracts.assignCluster [body clusterId]': { why: ownLicenses, says: /^$/ },
+  'contracts.makeProxyValues [body clusterID]': { why: ownLicenses, says: /^\{"encodedLicenses":\{"database-1":"[^"]+"\}\}$/ },
   'contracts.issueForMachine [body cluster]': { why: ownLicenses, says: /^\{"contract":\{"id":"1",/ },
 }
 
@@ -72,7 +73,7 @@ const nothingThere = 'nothing may be requested from the address of the repositor
 const contractAdministration = [
   'listAllContracts', 'createContracts', 'getAnyContract', 'updateContract', 'deleteContract', 'extendContract', 'revokeContract', 'listAnyContractAudit',
   'listAnyContractClusters', 'bindAnyClusters', 'listAnyUnboundClusters', 'getAnyClusterStatus', 'listAnyClusterStatuses', 'unbindAnyCluster', 'renameAnyCluster',
-  'retagAnyCluster', 'linkAnyDocument', 'uploadDocument', 'issueAnyLicense',
+  'retagAnyCluster', 'linkAnyDocument', 'uploadDocument', 'removeDocument', 'issueAnyLicense', 'listAnyLicenses', 'revokeLicense', 'listProducts',
 ]
 
 /** Requests about the own tenant alone that its owner is refused, and why. */

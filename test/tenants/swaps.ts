@@ -64,6 +64,7 @@ const pathValues: Readonly<Record<string, (route: AssembledRoute) => Values | un
   chart: () => undefined,
   token: () => ({ invitationToken }) => invitationToken,
   credName: () => ({ credential }) => credential,
+  serial: () => ({ serial }) => serial,
   ccID: () => ({ boundClusterId }) => String(boundClusterId),
   cloud: () => undefined,
   objectType: () => undefined,
@@ -252,6 +253,12 @@ const bodies: Readonly<Record<string, Bodies>> = {
   'contracts.listClusterStatuses': (mine, theirs) => ({ own: { clusters: [mine.kubernetes.uid] }, clusters: { clusters: [theirs.kubernetes.uid] } }),
   'contracts.listAnyClusterStatuses': (mine, theirs) => ({ own: { clusters: [mine.kubernetes.uid] }, clusters: { clusters: [theirs.kubernetes.uid] } }),
   'contracts.issueForMachine': (mine, theirs) => ({ own: { cluster: mine.kubernetes.uid, features: ['db-basic'] }, cluster: { cluster: theirs.kubernetes.uid, features: ['db-basic'] } }),
+  'contracts.makeProxyValues': (mine, theirs) => ({
+    own: { clusterID: mine.kubernetes.uid, contractIDs: [mine.contractId] },
+    clusterID: { clusterID: theirs.kubernetes.uid, contractIDs: [mine.contractId] },
+    contractIDs: { clusterID: mine.kubernetes.uid, contractIDs: [theirs.contractId] },
+    both: { clusterID: mine.kubernetes.uid, contractIDs: [mine.contractId, theirs.contractId] },
+  }),
   'contracts.createContracts': (mine, theirs) => ({ own: contractFor(mine.org), orgOrUser: contractFor(theirs.org) }),
   'clusters.removeCluster': (mine, theirs) => ({ own: { name: mine.cluster }, name: { name: theirs.cluster } }),
 }
