@@ -100,6 +100,7 @@ for (const database of eachDatabase()) {
         const expected = title === 'contracts of all accounts' ? readsIndex[db.dialect] : usesIndex[db.dialect]
         for (const step of steps) t.regex(step, expected, `${title}: ${step}`)
         if (title === 'clusters of a contract' && db.dialect === 'sqlite') t.false(steps.includes('USE TEMP B-TREE FOR ORDER BY'), 'nothing is sorted')
+        if (title === 'contracts of all accounts' && db.dialect === 'sqlite') t.true(steps.includes('SEARCH c USING INTEGER PRIMARY KEY (rowid=?)'), 'only the contracts of the page are read')
       }
     } finally {
       await db.close()

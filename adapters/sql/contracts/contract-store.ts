@@ -38,7 +38,8 @@ const newest = (rows: Knex.QueryBuilder): Knex.QueryBuilder => rows.orderBy([{ c
 const newestFirst: Shown = (_, rows, cut) => cut(newest(withOwner(rows)))
 
 /** The ids of the page come from an index alone: otherwise MariaDB reads and sorts all contracts. */
-const newestOfAll: Shown = (k, rows, cut) => newest(withOwner(k.from(cut(newest(rows.select('c.id'))).as('p')).join('contracts as c', 'c.id', 'p.id')))
+const newestOfAll: Shown = (k, rows, cut) =>
+  withOwner(k.from(cut(newest(rows.select('c.id', 'c.starts_at'))).as('p')).join('contracts as c', 'c.id', 'p.id')).orderBy([{ column: 'p.starts_at', order: 'desc' }, { column: 'p.id', order: 'desc' }])
 
 /** Narrows to contracts that are in force at an instant, given as milliseconds. */
 export const activeAt = (rows: Knex.QueryBuilder, at: Knex.Value): Knex.QueryBuilder =>

@@ -3,7 +3,7 @@ import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import { fillWithUsers } from '../../support/searched-users.ts'
 
 /** Accounts, contracts of each, and clusters of each contract: 100 000 contracts and 1 000 000 bindings. */
-export const contractSizes = { large: { accounts: 1000, contracts: 100, clusters: 10 }, small: { accounts: 100, contracts: 100, clusters: 10 } } as const
+export const contractSizes = { full: { accounts: 1000, contracts: 100, clusters: 10 }, small: { accounts: 100, contracts: 100, clusters: 10 } } as const
 
 /** One statement inserts so many: a longer one takes more than the time that a statement may. */
 const rowsInAPiece = 50_000

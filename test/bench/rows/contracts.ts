@@ -25,10 +25,10 @@ const lists = [
 ] as const
 
 const listsOn = async ({ lab, bench, run }: RowInput, kind: 'SQLite' | 'MariaDB', databaseUrl: string): Promise<readonly BenchLine[]> => {
-  const { accounts, contracts, clusters } = contractSizes[run.size === 'small' ? 'small' : 'large']
+  const { accounts, contracts, clusters } = contractSizes[run.size]
   const what = `${accounts * contracts * clusters} bindings on ${kind}`
   bench.progress.doing(`making ${what}`)
-  const filledIn = await fillWithContracts(databaseUrl, run.size === 'small' ? 'small' : 'large')
+  const filledIn = await fillWithContracts(databaseUrl, run.size)
   // A service does not make a key ring for a database that is in use already.
   const first = await lab.service({ name: `service that makes the key ring for contracts on ${kind}` })
   await first.stop()
