@@ -37,6 +37,9 @@ export const bars = {
   hubStillness: atMost(20, 10, ' ms'),
   hubsInTime: atMost(3.5, 3.2, ' s'),
   acceptInTime: atMost(20, 10, ' s'),
+  contractLists: atMost(25, 10, ' ms'),
+  contractStatuses: atMost(120, 60, ' ms'),
+  licenses: { direction: 'at least', must: 100, stretch: 200, unit: '' },
   acceptMegabytes: atMost(100, 50, ' MB'),
 } as const satisfies Record<string, Bar>
 
@@ -61,6 +64,8 @@ export const rowTitles = {
   21: 'cluster sets and sync status of a large hub beside its own lists',
   22: 'the list of 20 hubs, 3 of which hang',
   23: 'accepting 100 spokes',
+  24: 'lists among 100 000 contracts with 1 000 000 clusters',
+  25: 'licenses a second',
 } as const
 
 export type RowNumber = keyof typeof rowTitles
