@@ -102,7 +102,12 @@ const writeBundle = async (root: string, specifiers: readonly string[], making: 
     packages: [...new Set(specifiers.map(nameOf))],
     modules: Object.fromEntries(entries.map(({ specifier, stub }) => [specifier, pathToFileURL(join(folder, stub)).href])),
   }
-  writeFileSync(join(making, 'use.mjs'), `import { useBundle } from '${new URL('use-bundle.ts', import.meta.url).href}'\nuseBundle(${JSON.stringify(bundle)})\n`)
+  // Tests start the command on an older Node too, which has no such hooks and leaves the work to this one.
+  writeFileSync(join(making, 'use.mjs'), `if (process.version === '${process.version}') {
+  const { useBundle } = await import('${new URL('use-bundle.ts', import.meta.url).href}')
+  useBundle(${JSON.stringify(bundle)})
+}
+`)
 }
 
 const stubOf = (specifier: string, names: readonly string[]): string => [
