@@ -5,6 +5,8 @@ export interface Bundle {
   readonly root: string
   /** Names of the packages that are in the bundle. */
   readonly packages: readonly string[]
+  /** Those of them that ava gets too. */
+  readonly forAva: readonly string[]
   /** The module of the bundle by specifier. */
   readonly modules: Readonly<Record<string, string>>
 }
@@ -14,14 +16,19 @@ export interface Bundle {
  * must be as installed. Throws where a module asks in a way that the bundle does not know: its answer would be a second
  * instance of the package. Modules of the repository name each other by their files, so that nothing is searched for them.
  */
-export const useBundle = ({ root, packages, modules }: Bundle): void => {
+export const useBundle = ({ root, packages, forAva, modules }: Bundle): void => {
   const installed = `${root}node_modules/`
-  const bundled = new Set(packages)
+  const ava = `${installed}ava/lib/`
+  const [bundled, bundledForAva] = [new Set(packages), new Set(forAva)]
   const byBundle = new Map(Object.entries(modules))
   registerHooks({
     resolve(specifier, context, next) {
       const { parentURL: parent } = context
-      if (parent === undefined || !parent.startsWith(root) || parent.startsWith(installed) || specifier.startsWith('node:')) return next(specifier, context)
+      if (parent === undefined || !parent.startsWith(root) || specifier.startsWith('node:')) return next(specifier, context)
+      if (parent.startsWith(installed)) {
+        const url = parent.startsWith(ava) && bundledForAva.has(specifier) ? byBundle.get(specifier) : undefined
+        return url === undefined ? next(specifier, context) : { url, format: 'module', shortCircuit: true }
+      }
       if (specifier.startsWith('.')) {
         return specifier.endsWith('.ts') ? { url: new URL(specifier, parent).href, format: 'module-typescript', shortCircuit: true } : next(specifier, context)
       }
