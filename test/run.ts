@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -80,7 +80,8 @@ async function staticChecks(): Promise<readonly string[]> {
   if (!(await step('lint', 'eslint', ['.']))) failed.push('lint')
   if (failed.length === 0) {
     mkdirSync(cache, { recursive: true })
-    writeFileSync(checkedFile, state)
+    writeFileSync(`${checkedFile}.${process.pid}`, state)
+    renameSync(`${checkedFile}.${process.pid}`, checkedFile)
   }
   return failed
 }
