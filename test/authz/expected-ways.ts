@@ -65,6 +65,8 @@ export const expectedWays: Readonly<Record<string, ExpectedWays>> = {
   'contract.can_issue_license': { level: 'admin', owner: true, permission: 'contract_mgmt/issue licenses' },
   'organization.can_view_contracts': { level: 'read', owner: true, permission: 'contract_mgmt/view contracts' },
   'organization.can_add_contract_clusters': { level: 'admin', owner: true, permission: 'contract_mgmt/add clusters' },
+  'organization.can_view_billing': { level: 'owner', owner: true, permission: 'usage_mgmt/view billing' },
+  'organization.can_report_usage': { level: 'admin', owner: true, permission: 'usage_mgmt/report usage' },
   'organization.can_list_clusters': { level: 'read', owner: true, permission: 'cluster_mgmt/view clusters' },
   'organization.can_view_tasks': { level: 'write', owner: true, permission: 'cluster_mgmt/connect to clusters' },
   'organization.can_cancel_tasks': { level: 'admin', owner: true, permission: 'cluster_mgmt/reconfigure clusters' },

@@ -27,6 +27,10 @@ import { migration as identityClusterTokens } from './0026-identity-cluster-toke
 import { migration as tasksResponseIds } from './0027-tasks-response-ids.ts'
 import { migration as clustersManagedNames } from './0028-clusters-managed-names.ts'
 import { migration as contracts } from './0029-contracts.ts'
+import { migration as usageEvents } from './0031-usage-events.ts'
+import { migration as usageClusters } from './0032-usage-clusters.ts'
+import { migration as usageMonths } from './0033-usage-months.ts'
+import { migration as clustersSetNames } from './0034-clusters-set-names.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration in the order in which they run. New ones are appended. */
@@ -60,4 +64,8 @@ export const allMigrations: readonly Migration[] = [
   tasksResponseIds,
   clustersManagedNames,
   contracts,
+  usageEvents,
+  usageClusters,
+  usageMonths,
+  clustersSetNames,
 ]

@@ -1,0 +1,4 @@
+import type { Provide } from '../../boot.ts'
+
+/** Provides the views of usage. */
+export const provideUsageViews: Provide = () => undefined

@@ -1,0 +1,71 @@
+import type { ClusterMode, MonthKey, UnixSeconds, UsageClass, UsageKind, UsageObject, UsageProduct, UsedAmount } from '../types.ts'
+
+/** What was used for one contract in one class. */
+export interface UsagePart extends UsedAmount {
+  readonly use: UsageClass
+  /** 0 for the classes that are free for want of a contract. */
+  readonly contractId: number
+}
+
+/** A change of what an object occupies, clipped to a month. */
+export interface ObjectSegment {
+  readonly from: UnixSeconds
+  readonly to: UnixSeconds
+  readonly milliCpu: number
+  readonly memoryMib: number
+  readonly replicas: number
+  readonly generation: number
+}
+
+/** What one object used in a month. */
+export interface ObjectUsage {
+  readonly object: UsageObject
+  readonly clusterUid: string
+  /** One for each contract and class; empty if the object used nothing. */
+  readonly parts: readonly UsagePart[]
+  /** The number of changes of the object that were reported on each day of the month. */
+  readonly dailyEvents: readonly number[]
+  /** What the object occupied, in the order of time. */
+  readonly segments: readonly ObjectSegment[]
+  /** What the object used while its cluster was in each mode, in the order of time. */
+  readonly modes: readonly ({ readonly from: UnixSeconds; readonly to: UnixSeconds; readonly mode: ClusterMode } & UsedAmount)[]
+}
+
+/** What the objects of one kind in one cluster used on one day. */
+export interface DayUsage extends UsageKind, UsedAmount {
+  readonly clusterUid: string
+  /** 1 to 31. */
+  readonly day: number
+  readonly use: UsageClass
+}
+
+/** A cluster in a month. */
+export interface ClusterInMonth {
+  readonly clusterUid: string
+  /** Of the cluster's record or binding; the UID if there is neither. */
+  readonly displayName: string
+  readonly modes: readonly { readonly from: UnixSeconds; readonly to: UnixSeconds; readonly mode: ClusterMode }[]
+  /** In which the cluster was heard, or is taken for heard. */
+  readonly heardSeconds: number
+  /** Ascending; those to which it was bound for a product in the month. */
+  readonly contractIds: readonly number[]
+}
+
+/** A contract that was in force in a month. */
+export interface ContractInMonth {
+  readonly id: number
+  readonly name: string
+  readonly product: string
+  readonly quota: { readonly metric: 'memory_gib_month' | 'cpu_core_month'; readonly limit: number } | undefined
+}
+
+/** Everything from which the views of one product in one month of an owner are built. */
+export interface ProductMonth {
+  readonly product: UsageProduct
+  readonly month: MonthKey
+  /** Ascending by cluster UID and object UID. May be read once. */
+  readonly objects: AsyncIterable<readonly ObjectUsage[]>
+  readonly days: readonly DayUsage[]
+  readonly clusters: readonly ClusterInMonth[]
+  readonly contracts: readonly ContractInMonth[]
+}

@@ -1,0 +1,12 @@
+import { definePlugin } from '../kit/plugin.ts'
+import { usageObjectTypes, usagePermissions } from './relations.ts'
+
+export const usagePlugin = definePlugin({
+  id: 'usage',
+  summary: 'The usage of products on clusters, reports on it and their documents',
+  listener: 'api',
+  gate: 'billing-enabled',
+  permissions: usagePermissions,
+  objectTypes: usageObjectTypes,
+  groups: [],
+})
