@@ -74,7 +74,7 @@ export const makePdfRenderer = ({ silentMilliseconds = 60_000, heapMegabytes = 1
       port1.close()
       // Ends the thread if the caller takes no more of a report that is not complete.
       stop.abort()
-      await Promise.all(rows.map((each) => each.return?.()))
+      for (const each of rows) await each.return?.()
     }
   }
 
