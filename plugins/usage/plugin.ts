@@ -1,4 +1,5 @@
 import { definePlugin } from '../kit/plugin.ts'
+import { viewGroup } from './views.handlers.ts'
 import { usageObjectTypes, usagePermissions } from './relations.ts'
 
 export const usagePlugin = definePlugin({
@@ -8,5 +9,5 @@ export const usagePlugin = definePlugin({
   gate: 'billing-enabled',
   permissions: usagePermissions,
   objectTypes: usageObjectTypes,
-  groups: [],
+  groups: [viewGroup],
 })
