@@ -1,5 +1,7 @@
 import { definePlugin } from '../kit/plugin.ts'
+import { usageEventGroup } from './events.handlers.ts'
 import { usageObjectTypes, usagePermissions } from './relations.ts'
+import { usageUpkeepGroup } from './upkeep.job.ts'
 
 export const usagePlugin = definePlugin({
   id: 'usage',
@@ -8,5 +10,5 @@ export const usagePlugin = definePlugin({
   gate: 'billing-enabled',
   permissions: usagePermissions,
   objectTypes: usageObjectTypes,
-  groups: [],
+  groups: [usageEventGroup, usageUpkeepGroup],
 })
