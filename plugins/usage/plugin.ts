@@ -1,6 +1,8 @@
 import { definePlugin } from '../kit/plugin.ts'
-import { viewGroup } from './views.handlers.ts'
+import { usageEventGroup } from './events.handlers.ts'
 import { usageObjectTypes, usagePermissions } from './relations.ts'
+import { usageUpkeepGroup } from './upkeep.job.ts'
+import { viewGroup } from './views.handlers.ts'
 
 export const usagePlugin = definePlugin({
   id: 'usage',
@@ -9,5 +11,5 @@ export const usagePlugin = definePlugin({
   gate: 'billing-enabled',
   permissions: usagePermissions,
   objectTypes: usageObjectTypes,
-  groups: [viewGroup],
+  groups: [usageEventGroup, usageUpkeepGroup, viewGroup],
 })
