@@ -86,7 +86,8 @@ export interface UsageSegment {
 }
 
 /** `provisional` from the first day of the next month; `final` 72 hours later. A reopened month has a new revision. */
-export type UsageMonthStatus = 'provisional' | 'final'
+export const usageMonthStatuses = ['provisional', 'final'] as const
+export type UsageMonthStatus = (typeof usageMonthStatuses)[number]
 
 /** One revision of the month of an owner. A revision never changes once it is final, and remains readable. */
 export interface UsageMonth {
