@@ -1,5 +1,8 @@
 import { definePlugin } from '../kit/plugin.ts'
+import { usageEventGroup } from './events.handlers.ts'
 import { usageObjectTypes, usagePermissions } from './relations.ts'
+import { usageUpkeepGroup } from './upkeep.job.ts'
+import { viewGroup } from './views.handlers.ts'
 
 export const usagePlugin = definePlugin({
   id: 'usage',
@@ -8,5 +11,5 @@ export const usagePlugin = definePlugin({
   gate: 'billing-enabled',
   permissions: usagePermissions,
   objectTypes: usageObjectTypes,
-  groups: [],
+  groups: [usageEventGroup, usageUpkeepGroup, viewGroup],
 })

@@ -15,7 +15,10 @@ export const migration: Migration = {
       asciiText(table, dialect, 'input_hash', 64).notNullable()
       table.integer('code_version').notNullable()
       instant(table, 'generated_at').notNullable()
-      table.unique(['owner_id', 'month', 'revision'])
+      // Null while a revision is written, and after another one with its number has replaced it: readers do not see it. Nulls are distinct
+      // in an index, so there is one visible row for each revision.
+      table.boolean('is_published').nullable().defaultTo(true)
+      table.unique(['owner_id', 'month', 'revision', 'is_published'])
       table.index(['month', 'status'])
     })
     // From what the revision was computed, so that each figure can be explained later.

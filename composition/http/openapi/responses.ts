@@ -35,8 +35,9 @@ const okResponse = (route: Route, registry: SchemaRegistry): Response => {
   }
   if (envelope !== undefined) return { ...base, content: { 'application/json': { schema: schemaOf(envelope.codec, registry), ...shown } } }
   const schema = schemaOf(codec, registry)
+  const others = kind === 'streamed' ? Object.fromEntries((contentTypes ?? []).map((type) => [type, { schema: { type: 'string' } as Schema }])) : {}
   const yaml = isYamlToo === true ? { 'application/yaml': { schema: { type: 'string' } as Schema } } : {}
-  return { ...base, content: { 'application/json': { schema: kind === 'list' ? { type: 'array', items: schema } : schema, ...shown }, ...yaml } }
+  return { ...base, content: { 'application/json': { schema: kind === 'list' ? { type: 'array', items: schema } : schema, ...shown }, ...yaml, ...others } }
 }
 
 /** The description of each status when no failure of the route gives a better one. */
