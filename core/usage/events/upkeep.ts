@@ -43,12 +43,10 @@ export const makeCarryIntervals =
   (deps: UpkeepDeps) =>
   async (call: Call): Promise<void> => {
     const month = monthOf(secondOf(deps.clock.now()))
-    const first = laterByMonths(month, 1 - keptMonths)
     await eachCluster(deps, call.signal, async ({ id, carriedMonth }) => {
       if (carriedMonth >= month) return
-      const next = laterByMonths(carriedMonth, 1)
       await locked(deps, call, id, async ({ upkeep }) => {
-        for (const each of monthsBetween(next > first ? next : first, month)) await upkeep.carry(id, each, carriedFromDay(each))
+        for (const each of monthsBetween(laterByMonths(carriedMonth, 1), month)) await upkeep.carry(id, each, carriedFromDay(each))
       })
     })
   }
