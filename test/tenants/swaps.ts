@@ -128,6 +128,8 @@ const imports: Bodies = (mine, theirs) => ({
 const digitalOcean = (name: string): object => ({ name, type: 'DigitalOcean', digitalocean: { token: 'a token' } })
 const secretOf = ({ kubernetes }: Tenant): object => ({ cluster_uid: kubernetes.uid, secret_namespace: 'vault', secret_name: 'keys' })
 
+const heartbeatOf = ({ kubernetes }: Tenant): object => ({ clusterUID: kubernetes.uid, events: [{ id: '1', type: 'cluster.heartbeat', time: new Date().toISOString() }] })
+
 /** Routes with a body whose names or ids belong to a tenant. */
 const bodies: Readonly<Record<string, Bodies>> = {
   'identity.deleteSettingsTokens': (mine, theirs) => ({ own: { tokenIDs: [mine.viewer.tokenId] }, tokenIDs: { tokenIDs: [theirs.owner.tokenId] } }),
@@ -235,6 +237,7 @@ const bodies: Readonly<Record<string, Bodies>> = {
     'basicInfo.name': { basicInfo: { name: theirs.cluster } },
     'basicInfo.clusterUID': { basicInfo: { clusterUID: theirs.kubernetes.uid } },
   }),
+  'usage.reportEvents': (mine, theirs) => ({ own: heartbeatOf(mine), clusterUID: heartbeatOf(theirs) }),
   'clusters.removeCluster': (mine, theirs) => ({ own: { name: mine.cluster }, name: { name: theirs.cluster } }),
 }
 /** Parts whose bodies name objects of the hub in the path, and nothing of a tenant: the declared example is sent. */
