@@ -68,7 +68,7 @@ const foundOf = (row: FoundRow): StoredUsageView => {
   return viewOf(row, body === null || crc32 === null || size === null ? undefined : packedOf({ body, crc32, size }))
 }
 
-/** A view that is being written has no items yet, and is of a revision that no other transaction sees. */
+/** A view that is being written has no items yet, and is of a revision that readers do not see. */
 const incomplete = { head: '', tail: '', item_count: 0, piece_count: -1 }
 
 const views = (k: Knex): Knex.QueryBuilder => k('usage_months as m').join('usage_views as v', 'v.month_id', 'm.id').where('v.piece_count', '>=', 0)
@@ -82,7 +82,7 @@ const statementsOf = (db: SqlDatabase) => {
   const found = (k: Knex, p: Params<KeyNames | 'owner' | 'month'>): Knex.QueryBuilder =>
     ofKey(views(k), p)
       .leftJoin('usage_view_pieces as p', (on) => on.on('p.view_id', 'v.id').onVal('p.piece', 0))
-      .where({ 'm.owner_id': p('owner'), 'm.month': p('month') })
+      .where({ 'm.owner_id': p('owner'), 'm.month': p('month'), 'm.is_published': true })
       .orderBy('m.revision', 'desc')
       .limit(1)
       .select(...viewColumns, ...pieceColumns)
@@ -94,7 +94,7 @@ const statementsOf = (db: SqlDatabase) => {
       k('usage_view_pieces').insert({ view_id: p('id'), piece: p('piece'), first_key: p('firstKey'), crc32: p('crc32'), size: p('size'), body: p('body') }),
     ),
     complete: db.prepare((k, p: Params<'id' | 'head' | 'tail' | 'itemCount' | 'pieceCount'>) => k('usage_views').where('id', p('id')).update({ head: p('head'), tail: p('tail'), item_count: p('itemCount'), piece_count: p('pieceCount') })),
-    months: db.prepare((k, p: Params<'owner'>) => k('usage_months').distinct('month').where('owner_id', p('owner')).orderBy('month')),
+    months: db.prepare((k, p: Params<'owner'>) => k('usage_months').distinct('month').where({ owner_id: p('owner'), is_published: true }).orderBy('month')),
     newest: db.prepare((k, p: Params<KeyNames | 'owner' | 'month'>) => found(k, p)),
     revision: db.prepare((k, p: Params<KeyNames | 'owner' | 'month' | 'revision'>) => found(k, p).where('m.revision', p('revision'))),
     list: db.prepare((k, p: Params<'monthId'>) => views(k).where('m.id', p('monthId')).orderBy(['v.product', 'v.view', 'v.view_type']).select(...viewColumns)),
@@ -110,7 +110,7 @@ const statementsOf = (db: SqlDatabase) => {
   }
 }
 
-/** UsageViewStore over the tables usage_views and usage_view_pieces. `begin`, `addPiece` and `complete` must run in a transaction. */
+/** UsageViewStore over the tables usage_views and usage_view_pieces. A view is written before its revision is published, in short transactions. */
 export const makeSqlUsageViewStore = (db: SqlDatabase): ((runner: SqlRunner) => UsageViewStore) => {
   const s = statementsOf(db)
   return (runner) => {
