@@ -7,7 +7,7 @@ export interface ReportOutline extends Omit<ReportContent, 'sections'> {
     readonly title: string
     readonly figures: readonly (readonly [string, string])[]
     readonly charts: readonly ReportChart[]
-    readonly tables: readonly { readonly title: string; readonly columns: readonly ReportColumn[]; readonly totals: readonly string[] | undefined }[]
+    readonly tables: readonly { readonly title: string; readonly columns: readonly ReportColumn[]; readonly totals: readonly string[] | undefined; readonly note: string }[]
   }[]
 }
 

@@ -156,6 +156,10 @@ export class ReportPages {
       this.#heading('H2', section.title, 13)
       await this.#figures(section.figures)
     }
+    if (sections.length === 0) {
+      this.#text('P', 'Nothing was used in this month.', { x: page.left, y: this.#y + 12, room }, { weight: 'regular', size: 11 }, black)
+      this.#y += 22
+    }
     await this.#room(30)
     this.#text('P', 'Days and months are those of UTC. A core-month is one core for every second of this month; a GiB-month is one GiB likewise.', { x: page.left, y: this.#y + 14, room }, { weight: 'regular', size: 8 }, grey)
     this.#y += 24
@@ -200,14 +204,14 @@ export class ReportPages {
     this.#y += chartHeight + 6
   }
 
-  async #table({ title, columns, totals }: ReportOutline['sections'][number]['tables'][number], table: number): Promise<void> {
+  async #table({ title, columns, totals, note }: ReportOutline['sections'][number]['tables'][number], table: number): Promise<void> {
     this.#y += 10
     this.#heading('H2', title, 12)
     const cells = placed(columns)
     let rows = await this.#streams.rows(table)
     while (rows?.length === 0) rows = await this.#streams.rows(table)
     if (rows === undefined) {
-      this.#text('P', 'None in this month.', { x: page.left, y: this.#y + 8, room: 200 }, cellText, grey)
+      this.#text('P', note, { x: page.left, y: this.#y + 8, room: page.right - page.left }, cellText, grey)
       this.#y += 22
       return
     }
@@ -239,13 +243,18 @@ export class ReportPages {
   /** The head is repeated on each page; the structure has it once. */
   #head(cells: readonly PlacedColumn[], isFirst: boolean): void {
     const { ground, text } = this.#palette
-    const parts = [artifact(`${ground}\n${filled(page.left, this.#y, page.right - page.left, rowHeight + 2)}`)]
+    const lines = Math.max(...cells.map(({ title }) => title.split('\n').length))
+    const height = rowHeight + 2 + (lines - 1) * 10
+    const parts = [artifact(`${ground}\n${filled(page.left, this.#y, page.right - page.left, height)}`)]
     for (const { title, x, room, isNumber } of cells) {
-      const drawn = `${text}\n${this.#typesetter.line(title, { x, y: this.#y + 10.5, room, align: isNumber ? 'right' : 'left' }, headText)}`
-      parts.push(isFirst ? this.#document.tagged('TH', drawn, columnHead) : artifact(drawn))
+      const own = title.split('\n')
+      const first = this.#y + height - 4.5 - (own.length - 1) * 10
+      const drawn = own.map((line, i) => this.#typesetter.line(line, { x, y: first + i * 10, room, align: isNumber ? 'right' : 'left' }, headText))
+      const all = [text, ...drawn].join('\n')
+      parts.push(isFirst ? this.#document.tagged('TH', all, columnHead) : artifact(all))
     }
     this.#add(parts.join('\n'))
-    this.#y += rowHeight + 2
+    this.#y += height
   }
 
   #row(cells: readonly PlacedColumn[], row: readonly string[], ground: string | undefined): void {

@@ -3,7 +3,7 @@ import type { CreateTokenOptions, CreateUserOptions, SetPasswordOptions } from '
 import type { AuditExportOptions } from './audit.ts'
 import type { BusInitOptions } from './bus.ts'
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
-import type { ContractOptions, IssueOptions } from './contracts.ts'
+import type { ContractOptions, IssueOptions, RevokeOptions } from './contracts.ts'
 import type { KubeconfigOptions } from './kubeconfig.ts'
 import type { LicensesInitOptions, LicensesVerifyOptions } from './licenses.ts'
 import type { ServerOptions } from './server-connection.ts'
@@ -237,11 +237,18 @@ ${examples('export MOORAGE_SERVER=https://moorage.example.com MOORAGE_TOKEN=...'
     .addHelpText('after', examples('moorage contracts issue 42 --account acme --cluster 7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11 --out license.pem', 'kubectl create secret generic license --from-file=license.pem'))
     .action((id: string, options: IssueOptions) => run(async () => (await import('./contracts.ts')).contractsIssue(context, options, id)))
 
-  withServerAndJson(contracts.command('revoke'))
-    .description('Revoke a contract with its licenses. Only site admins can.')
+  withServerAndJson(contracts.command('licenses'))
+    .description('List the licenses that were issued for a contract, the newest first. Only site admins can.')
     .argument('<id>', 'the id of the contract')
-    .addHelpText('after', examples('moorage contracts revoke 42'))
-    .action((id: string, options: ServerOptions) => run(async () => (await import('./contracts.ts')).contractsRevoke(context, options, id)))
+    .addHelpText('after', examples('moorage contracts licenses 42'))
+    .action((id: string, options: ServerOptions) => run(async () => (await import('./contracts.ts')).contractsLicenses(context, options, id)))
+
+  withServerAndJson(contracts.command('revoke'))
+    .description('Revoke a contract with its licenses, or one of its licenses. Only site admins can.')
+    .argument('<id>', 'the id of the contract')
+    .option('--license <serial>', 'serial number of the only license to revoke, as `contracts licenses` shows it')
+    .addHelpText('after', examples('moorage contracts revoke 42', 'moorage contracts revoke 42 --license 86411392105339427041620917532861532017'))
+    .action((id: string, options: RevokeOptions) => run(async () => (await import('./contracts.ts')).contractsRevoke(context, options, id)))
 }
 
 export const describeTasks: Describe = (program, run, context) => {

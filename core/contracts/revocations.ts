@@ -2,9 +2,16 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../kernel/clock.ts'
 import { laterByDays } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
+import type { UserStore } from '../identity/ports.ts'
+import type { Page, PageRequest } from '../kernel/page.ts'
+import type { SignedInCall } from '../kernel/principal.ts'
 import type { OpenAuthorities, OpenAuthority } from './authorities.ts'
 import { LicenseAuthorityMissing } from './authorities.ts'
-import type { LicenseSigner, LicenseStore } from './ports.ts'
+import { makeAddressOf, recordEvent } from './contract-events.ts'
+import type { ContractKey } from './contracts.ts'
+import type { ContractUnitOfWork, LicenseSigner, LicenseStore } from './ports.ts'
+import { ContractMissing, LicenseMissing } from './ports.ts'
+import type { License } from './types.ts'
 
 const freshMilliseconds = 60_000
 const validDays = 7
@@ -47,5 +54,28 @@ export const makeListRevocations = (deps: {
     }
     listed.then((outcome) => (isLeft(outcome) ? forget() : undefined), forget)
     return listed
+  }
+}
+
+/** Returns the licenses of a contract, the newest first, also those that were revoked or have expired. */
+export const makeListLicenses =
+  ({ licenses }: { readonly licenses: Pick<LicenseStore, 'listOf'> }) =>
+  async (_call: SignedInCall<never>, { id, page }: ContractKey & { readonly page: PageRequest }): Outcome<never, Page<License>> =>
+    right(await licenses.listOf(id, page))
+
+/** Revokes one license of a contract. The next request for a license gets another one, unless the cluster is removed from the contract. */
+export const makeRevokeLicense = (deps: { readonly clock: Clock; readonly unitOfWork: ContractUnitOfWork; readonly users: Pick<UserStore, 'byId'> }) => {
+  const addressOf = makeAddressOf(deps.users)
+  type RevokeFailure = Failure<'ContractMissing'> | Failure<'LicenseMissing'>
+  return async (call: SignedInCall<void>, { ownerId, id, serial }: ContractKey & { readonly serial: string }): Outcome<RevokeFailure, void> => {
+    const by = await addressOf(call)
+    return deps.unitOfWork.run<RevokeFailure, void>(call, async (stores) => {
+      const [contract] = await stores.contracts.lock(ownerId, [id])
+      if (contract === undefined) return left(ContractMissing(`The contract ${id} does not exist.`))
+      const at = deps.clock.now()
+      if (!(await stores.licenses.revoke(id, serial, at))) return left(LicenseMissing(`The contract has no license with the serial number ${serial} that is not revoked.`))
+      await recordEvent(stores, contract, { event: 'license.revoked', by, at, changes: { serial } })
+      return right(undefined)
+    })
   }
 }

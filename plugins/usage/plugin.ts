@@ -3,6 +3,8 @@ import { usageEventGroup } from './events.handlers.ts'
 import { usageMonthsGroup } from './months.job.ts'
 import { usageObjectTypes, usagePermissions } from './relations.ts'
 import { usageUpkeepGroup } from './upkeep.job.ts'
+import { reportGroup } from './reports.handlers.ts'
+import { viewGroup } from './views.handlers.ts'
 
 export const usagePlugin = definePlugin({
   id: 'usage',
@@ -11,5 +13,5 @@ export const usagePlugin = definePlugin({
   gate: 'billing-enabled',
   permissions: usagePermissions,
   objectTypes: usageObjectTypes,
-  groups: [usageEventGroup, usageUpkeepGroup, usageMonthsGroup],
+  groups: [usageEventGroup, usageUpkeepGroup, usageMonthsGroup, viewGroup, reportGroup],
 })

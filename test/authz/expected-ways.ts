@@ -64,6 +64,7 @@ export const expectedWays: Readonly<Record<string, ExpectedWays>> = {
   'contract.can_remove_cluster': { level: 'admin', owner: true, permission: 'contract_mgmt/remove clusters' },
   'contract.can_issue_license': { level: 'admin', owner: true, permission: 'contract_mgmt/issue licenses' },
   'organization.can_view_contracts': { level: 'read', owner: true, permission: 'contract_mgmt/view contracts' },
+  'organization.can_issue_contract_licenses': { level: 'admin', owner: true, permission: 'contract_mgmt/issue licenses' },
   'organization.can_add_contract_clusters': { level: 'admin', owner: true, permission: 'contract_mgmt/add clusters' },
   'organization.can_view_billing': { level: 'owner', owner: true, permission: 'usage_mgmt/view billing' },
   'organization.can_report_usage': { level: 'admin', owner: true, permission: 'usage_mgmt/report usage' },

@@ -60,6 +60,7 @@ export const migration: Migration = {
     await createTable(knex, dialect, 'usage_reports', (table) => {
       table.bigInteger('month_id').notNullable().unsigned()
       table.integer('piece').notNullable()
+      table.integer('size').notNullable()
       longBytes(table, dialect, 'body').notNullable()
       table.primary(['month_id', 'piece'])
     })

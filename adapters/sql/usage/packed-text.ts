@@ -14,9 +14,11 @@ export const packText = async (text: string): Promise<PackedText> => {
   return { deflated: await deflate(bytes, packing), crc32: crc32(bytes), size: bytes.length }
 }
 
-/** Returns the text, inflated on a thread. Throws if it is not the one that was packed. */
-export const unpackText = async ({ deflated, crc32: expected, size }: PackedText): Promise<string> => {
+/** Returns the text in UTF-8, inflated on a thread. Throws if it is not the one that was packed. */
+export const unpackBytes = async ({ deflated, crc32: expected, size }: PackedText): Promise<Buffer> => {
   const bytes = await inflate(deflated, { finishFlush: constants.Z_SYNC_FLUSH })
   if (bytes.length !== size || crc32(bytes) !== expected) throw new Error('A stored text is damaged: its checksum differs.')
-  return bytes.toString()
+  return bytes
 }
+
+export const unpackText = async (packed: PackedText): Promise<string> => (await unpackBytes(packed)).toString()

@@ -50,8 +50,6 @@ export const provideUsageMonths: Provide = (container, { database, settings }) =
     const views = resolve(UsageViewStoreToken)
     return { write: (monthId, month) => buildViews(views, monthId, month) }
   })
-  // The report is rendered as a part of the next version of this service.
-  container.provideValue(MonthReportToken, { write: async () => undefined })
   container.provide(CloseMonthToken, (resolve) =>
     makeCloseMonth({
       inputs,
