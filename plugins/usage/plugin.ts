@@ -1,5 +1,6 @@
 import { definePlugin } from '../kit/plugin.ts'
 import { usageEventGroup } from './events.handlers.ts'
+import { usageMonthsGroup } from './months.job.ts'
 import { usageObjectTypes, usagePermissions } from './relations.ts'
 import { usageUpkeepGroup } from './upkeep.job.ts'
 import { reportGroup } from './reports.handlers.ts'
@@ -12,5 +13,5 @@ export const usagePlugin = definePlugin({
   gate: 'billing-enabled',
   permissions: usagePermissions,
   objectTypes: usageObjectTypes,
-  groups: [usageEventGroup, usageUpkeepGroup, viewGroup, reportGroup],
+  groups: [usageEventGroup, usageUpkeepGroup, usageMonthsGroup, viewGroup, reportGroup],
 })

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { coverageOf, covers } from '../../core/usage/months/coverage.ts'
 import { daysOf, daySeconds, monthEnd, monthKey, monthStart, secondsOf } from '../../core/usage/months/calendar.ts'
 import { graceSeconds, heardSpans, hoursOf, longestSilenceSeconds } from '../../core/usage/months/presence.ts'
-import { DaySums, usageOfObject } from '../../core/usage/months/roll-up.ts'
+import { addDays, DaySums, usageOfObject } from '../../core/usage/months/roll-up.ts'
 import { modesIn, segmentsOf } from '../../core/usage/months/segments.ts'
 import type { UnixSeconds, UsageClusterId } from '../../core/usage/types.ts'
 import { objectOf, secondNear, secondsOfMonth, someCoverages, someIntervals, someModes, someMonth, someSpan, usageBySecond } from './months-oracle.ts'
@@ -45,7 +45,8 @@ test('the usage of an object is what an addition second by second gives, by cont
     fc.property(inputs, ({ month, heard, modes, coverages, intervals, trial }) => {
       const segments = segmentsOf({ clusterId, heard: [heard], modeChanges: modes }, 'dbProduct', coverages, { from: monthStart(month), to: monthEnd(month) })
       const days = new DaySums(month)
-      const usage = usageOfObject(objectOf(month, trial), 'c', month, intervals, segments, days)
+      const usage = usageOfObject(objectOf(month, trial), 'c', month, intervals, segments)
+      addDays(days, 'c', objectOf(month, trial), intervals, segments)
       const expected = usageBySecond(month, secondsOfMonth(month, [heard], modes, coverages), intervals, trial)
       const parts = new Map(usage.parts.map(({ contractId, use, milliCpuSeconds, mebibyteSeconds }) => [`${contractId} ${use}`, [milliCpuSeconds, mebibyteSeconds] as const]))
       t.deepEqual(new Map([...parts].toSorted()), new Map([...expected.parts].toSorted()))
@@ -145,7 +146,7 @@ test('the events of a day are the creation, the changes and the deletion on it',
   const interval = (from: number, to: number) => ({ from: at(from), to: at(to), cutAt: at(to), milliCpu: 1, memoryMib: 1, generation: 1, replicas: 1 })
   const eventsOf = (created: number, deleted: number | undefined, ...intervals: readonly ReturnType<typeof interval>[]) => {
     const object = { ...objectOf(month, undefined), createdAt: at(created), deletedAt: deleted === undefined ? undefined : at(deleted) }
-    const { dailyEvents } = usageOfObject(object, 'c', month, intervals, [], new DaySums(month))
+    const { dailyEvents } = usageOfObject(object, 'c', month, intervals, [])
     return Object.fromEntries(dailyEvents.map((count, index) => [index + 1, count] as const).filter(([, count]) => count > 0))
   }
   t.deepEqual(eventsOf(start - 5, undefined, interval(start, start + 90_000), interval(start + 90_000, end)), { 2: 1 })

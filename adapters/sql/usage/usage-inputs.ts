@@ -1,13 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { monthStart } from '../../../core/usage/months/calendar.ts'
 import type { ReportedObject, UsageInputs } from '../../../core/usage/months/ports.ts'
-import type { MonthKey, UnixSeconds, UsageClusterId, UsageKind, UsageObjectId, UsageProduct } from '../../../core/usage/types.ts'
+import type { MonthKey, UnixSeconds, UsageClusterId, UsageKind, UsageObjectId } from '../../../core/usage/types.ts'
 import { chunksOf, listSlots, paddedList } from '../kit/fragments.ts'
 import type { Num, Params, SqlDatabase } from '../kit/statement.ts'
 import { makeFactsOf } from './usage-facts.ts'
 
-/** Objects of a cluster whose intervals are kept in memory at most, in bytes. The intervals of a larger cluster are looked up by object. */
-const maxTextBytes = 32 * 1024 * 1024
+/** The length of the intervals of a cluster that are kept in memory at most. Those of a larger cluster are looked up for each page of objects. */
+const mostText = 32 * 1024 * 1024
 /** Objects that are read, and passed on, at once. */
 const objectPage = 250
 /** The length of the texts that a page should have. SQLite works on this thread: a page takes about a millisecond. */
@@ -42,22 +42,14 @@ const packed = (dialect: SqlDatabase['dialect']): string =>
 const compose = (db: SqlDatabase) => {
   const columns = `i.object_id, ${packed(db.dialect)} as packed`
   return {
-    kinds: db.prepare((k, p: Params<'product'>) => k('usage_kinds').where('product', p('product')).select('id', 'product', 'api_group as group', 'kind').orderBy('id')),
-    products: db.prepare((k, p: Params<'clusterId'>) =>
-      k('usage_kinds as d').whereExists(k('usage_objects as o').select(k.raw('1')).whereRaw('o.kind_id = d.id').where('o.cluster_id', p('clusterId'))).distinct('d.product').orderBy('d.product'),
+    kinds: db.prepare((k) => k('usage_kinds').select('id', 'product', 'api_group as group', 'kind').orderBy('id')),
+    objects: db.prepare((k, p: Params<'clusterId' | 'after' | 'start' | 'limit'>) =>
+      k('usage_objects').where('cluster_id', p('clusterId')).where('object_uid', '>', p('after')).where((each) => each.whereNull('deleted_at').orWhere('deleted_at', '>=', p('start')))
+        .select('id', 'object_uid', 'kind_id', 'namespace', 'namespace_uid', 'name', 'created_at', 'deleted_at', 'trial_ends_at').orderBy('object_uid').limit(p('limit')),
     ),
-    objects: paddedList((length) =>
-      db.prepare((k, p: Params<string>) =>
-        k('usage_objects').where('cluster_id', p('clusterId')).where('object_uid', '>', p('after')).whereIn('kind_id', listSlots(p, length))
-          .where((each) => each.whereNull('deleted_at').orWhere('deleted_at', '>=', p('start')))
-          .select('id', 'object_uid', 'kind_id', 'namespace', 'namespace_uid', 'name', 'created_at', 'deleted_at', 'trial_ends_at').orderBy('object_uid').limit(p('limit')),
-      ),
-    ),
-    scan: paddedList((length) =>
-      db.prepare((k, p: Params<string>) =>
-        k('usage_intervals as i').where('i.month', p('month')).where('i.cluster_id', p('clusterId')).where('i.object_id', '>', p('after')).whereIn('i.kind_id', listSlots(p, length))
-          .select(k.raw(columns)).groupBy('i.object_id').orderBy('i.object_id').limit(p('limit')),
-      ),
+    scan: db.prepare((k, p: Params<'month' | 'clusterId' | 'after' | 'limit'>) =>
+      k('usage_intervals as i').where('i.month', p('month')).where('i.cluster_id', p('clusterId')).where('i.object_id', '>', p('after'))
+        .select(k.raw(columns)).groupBy('i.object_id').orderBy('i.object_id').limit(p('limit')),
     ),
     lookUp: paddedList((length) =>
       db.prepare((k, p: Params<string>) =>
@@ -73,7 +65,7 @@ const compose = (db: SqlDatabase) => {
 }
 
 /** UsageInputs over the tables of events. Pages are read outside of a transaction, so that no lock is held. */
-export const makeSqlUsageInputs = (db: SqlDatabase): UsageInputs => {
+export const makeSqlUsageInputs = (db: SqlDatabase, maxTextLength = mostText): UsageInputs => {
   const s = compose(db)
   const factsOf = makeFactsOf(db)
   /** Where the server cuts a text off: 1 MiB on MariaDB, 1 KiB on MySQL unless it is configured. */
@@ -95,10 +87,9 @@ export const makeSqlUsageInputs = (db: SqlDatabase): UsageInputs => {
   }
 
   /** Returns the intervals of all objects of a cluster in the order of the table, which is the fastest; undefined if they are too many. */
-  const scan = async (place: Place, kinds: readonly number[]): Promise<ReadonlyMap<number, string> | undefined> => {
+  const scan = async (place: Place): Promise<ReadonlyMap<number, string> | undefined> => {
     const texts = new Map<number, string>()
-    const { statement, binds } = s.scan(kinds)
-    const read = (after: number, limit: number) => db.all<PackedRow>(statement, { ...binds, ...place, after, limit })
+    const read = (after: number, limit: number) => db.all<PackedRow>(s.scan, { ...place, after, limit })
     let limit: number = pageObjects.first
     let bytes = 0
     let next = read(0, limit)
@@ -108,7 +99,7 @@ export const makeSqlUsageInputs = (db: SqlDatabase): UsageInputs => {
       const isLast = last === undefined || rows.length < limit
       const length = rows.reduce((sum, row) => sum + row.packed.length, 0)
       bytes += length
-      if (bytes > maxTextBytes) return undefined
+      if (bytes > maxTextLength) return undefined
       limit = Math.max(pageObjects.least, Math.min(pageObjects.most, Math.round((pageBytes[db.dialect] / Math.max(length, 1)) * rows.length)))
       // The server reads the next page while this one is looked at.
       if (!isLast) {
@@ -132,18 +123,12 @@ export const makeSqlUsageInputs = (db: SqlDatabase): UsageInputs => {
 
   return {
     factsOf: (ownerId, month) => factsOf(db, ownerId, month),
-    async productsOf(clusterId) {
-      return (await db.all<{ readonly product: UsageProduct }>(s.products, { clusterId })).map(({ product }) => product)
-    },
-    async *objectsOf(clusterId, product, month) {
-      const kinds = new Map((await db.all<KindRow>(s.kinds, { product })).map((row) => [Number(row.id), row]))
-      const kindIds = [...kinds.keys()]
-      if (kindIds.length === 0) return
+    async *objectsOf(clusterId, month) {
+      const kinds = new Map((await db.all<KindRow>(s.kinds, {})).map((row) => [Number(row.id), row]))
       const place = { month, clusterId }
-      const texts = await scan(place, kindIds)
-      const { statement, binds } = s.objects(kindIds)
+      const texts = await scan(place)
       for (let after = ''; ;) {
-        const rows = await db.all<ObjectRow>(statement, { ...binds, clusterId, after, start: monthStart(month), limit: objectPage })
+        const rows = await db.all<ObjectRow>(s.objects, { clusterId, after, start: monthStart(month), limit: objectPage })
         const found = texts ?? (await lookUp(place, rows.map(({ id }) => Number(id))))
         const objects = rows.flatMap((row): readonly ReportedObject[] => {
           const intervals = found.get(Number(row.id))

@@ -6,6 +6,7 @@ import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { LeaseStore } from '../../kernel/instances.ts'
 import type { Call } from '../../kernel/principal.ts'
+import { token } from '../../kernel/token.ts'
 import { defineAudit } from '../../kernel/unit-of-work.ts'
 import type { MonthKey, UnixSeconds, UsageMonth, UsageMonthStatus } from '../types.ts'
 import { monthEnd, monthText } from './calendar.ts'
@@ -54,6 +55,7 @@ export interface CloseDeps extends GatherDeps {
 }
 
 export type CloseMonth = (call: Call, input: CloseInput) => Outcome<CloseFailure, ClosedMonth>
+export const CloseMonthToken = token<CloseMonth>('usage.CloseMonth')
 
 /** Returns which revision comes next; a failure if the month cannot be closed in this way. */
 const nextRevision = (previous: UsageMonth | undefined, { month, as }: CloseInput, now: Date): Either<CloseFailure, Pick<UsageMonth, 'revision' | 'status'>> => {

@@ -8,10 +8,8 @@ import type { Call } from '../../kernel/principal.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { token } from '../../kernel/token.ts'
 import type { MonthKey, UnixSeconds, UsedAmount } from '../types.ts'
-import { usageProducts } from '../types.ts'
 import { decimalOf, perCoreMonth, perGibMonth, thousandthsOf } from './amounts.ts'
 import { monthOf, monthText } from './calendar.ts'
-import { covers } from './coverage.ts'
 import type { ConsumptionStore, UsageInputs } from './ports.ts'
 import { parseIntervals, segmentsOfCluster } from './product-month.ts'
 import { eachPiece } from './roll-up.ts'
@@ -52,23 +50,18 @@ const consumptionOf = async (inputs: UsageInputs, contracts: readonly Contract[]
   const used = new Map<number, { cpu: bigint; memory: bigint }>(contracts.map(({ id }) => [id, { cpu: 0n, memory: 0n }]))
   if (first === undefined) return new Map()
   const facts = await inputs.factsOf(first.ownerId, month)
-  const products = usageProducts.filter((product) => contracts.some((contract) => covers(contract, product)))
   for (const cluster of facts.clusters) {
     if (!cluster.bindings.some(({ contractId }) => used.has(contractId))) continue
     const segments = segmentsOfCluster(cluster, facts.contracts, month, unixSeconds(now) as UnixSeconds)
-    for (const product of await inputs.productsOf(cluster.id)) {
-      const own = segments.get(product) ?? []
-      if (!products.includes(product) || !own.some(({ contractId }) => used.has(contractId))) continue
-      for await (const objects of inputs.objectsOf(cluster.id, product, month)) {
-        signal.throwIfAborted()
-        for (const { object, intervals } of objects) {
-          eachPiece(parseIntervals(intervals), own, object.trialEndsAt, ({ use, contractId, from, to, milliCpu, memoryMib }) => {
-            const sum = used.get(contractId)
-            if (sum === undefined || use === 'trial' || use === 'free') return
-            sum.cpu += BigInt(milliCpu * (to - from))
-            sum.memory += BigInt(memoryMib * (to - from))
-          })
-        }
+    for await (const objects of inputs.objectsOf(cluster.id, month)) {
+      signal.throwIfAborted()
+      for (const { object, intervals } of objects) {
+        eachPiece(parseIntervals(intervals), segments.get(object.product) ?? [], object.trialEndsAt, ({ use, contractId, from, to, milliCpu, memoryMib }) => {
+          const sum = used.get(contractId)
+          if (sum === undefined || use === 'trial' || use === 'free') return
+          sum.cpu += BigInt(milliCpu * (to - from))
+          sum.memory += BigInt(memoryMib * (to - from))
+        })
       }
     }
   }

@@ -48,10 +48,10 @@ export const makeExplain =
   }
 
 async function* piecesOf(inputs: UsageInputs, { product, month, objectUid, contractId, use }: ExplainInput, clusterId: UsageSegment['clusterId'], segments: readonly UsageSegment[]): AsyncGenerator<readonly ExplainedPiece[]> {
-  for await (const objects of inputs.objectsOf(clusterId, product, month)) {
+  for await (const objects of inputs.objectsOf(clusterId, month)) {
     const pieces: ExplainedPiece[] = []
     for (const { object, intervals } of objects) {
-      if (objectUid !== undefined && object.uid !== objectUid) continue
+      if (object.product !== product || (objectUid !== undefined && object.uid !== objectUid)) continue
       eachPiece(parseIntervals(intervals), segments, object.trialEndsAt, (piece) => {
         if (contractId !== undefined && piece.contractId !== contractId) return
         if (use === undefined || piece.use === use) pieces.push({ object, ...piece })

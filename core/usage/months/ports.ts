@@ -47,10 +47,8 @@ export interface ReportedObject {
 /** Reads what was reported. Each call of an iterator returns within a few milliseconds of work, so that it holds up nothing else. */
 export interface UsageInputs {
   factsOf(ownerId: AccountId, month: MonthKey): Promise<OwnerFacts>
-  /** Returns the products of which a cluster has reported objects. */
-  productsOf(clusterId: UsageClusterId): Promise<readonly UsageProduct[]>
-  /** Returns the objects of a product in a cluster that have intervals in the month, ascending by UID. */
-  objectsOf(clusterId: UsageClusterId, product: UsageProduct, month: MonthKey): AsyncIterable<readonly ReportedObject[]>
+  /** Returns the objects of all products in a cluster that have intervals in the month, ascending by UID. */
+  objectsOf(clusterId: UsageClusterId, month: MonthKey): AsyncIterable<readonly ReportedObject[]>
 }
 export const UsageInputsToken = token<UsageInputs>('usage.UsageInputs')
 

@@ -7,7 +7,7 @@ import { coverageOf, covers } from './coverage.ts'
 import type { ClusterFacts, OwnerFacts, ReportedObject, Spool, Spools, UsageInputs } from './ports.ts'
 import { clipped, heardSpans, hoursOf } from './presence.ts'
 import type { CutInterval } from './roll-up.ts'
-import { DaySums, usageOfObject } from './roll-up.ts'
+import { addDays, DaySums, usageOfObject } from './roll-up.ts'
 import type { Coverage } from './segments.ts'
 import { modesIn, segmentsOf } from './segments.ts'
 import type { ClusterInMonth, ContractInMonth, ObjectUsage, ProductMonth } from './usage-types.ts'
@@ -116,15 +116,14 @@ export const gatherMonth = async ({ inputs, spools, digest }: GatherDeps, input:
       const ofCluster = segmentsOfCluster(cluster, facts.contracts, month, asOf)
       hash.add(JSON.stringify([cluster.uid, cluster.displayName, modesIn(cluster.modeChanges, { from: monthStart(month), to: monthEnd(month) }), [...ofCluster]]))
       for (const [product, each] of ofCluster) segments.set(keyOf(cluster.uid, product), each)
-      for (const product of await inputs.productsOf(cluster.id)) {
-        const own = ofCluster.get(product) ?? []
-        const sums = days.get(product) ?? new DaySums(month)
-        for await (const objects of inputs.objectsOf(cluster.id, product, month)) {
-          signal.throwIfAborted()
-          const lines = objects.map((each) => lineOf(cluster.uid, each))
+      for await (const objects of inputs.objectsOf(cluster.id, month)) {
+        signal.throwIfAborted()
+        for (const [product, own] of Map.groupBy(objects, ({ object }) => object.product)) {
+          const lines = own.map((each) => lineOf(cluster.uid, each))
           for (const line of lines) hash.add(line)
-          for (const { object, intervals } of objects) usageOfObject(object, cluster.uid, month, parseIntervals(intervals), own, sums)
-          objectCount += objects.length
+          const sums = days.get(product)
+          if (sums !== undefined) for (const { object, intervals } of own) addDays(sums, cluster.uid, object, parseIntervals(intervals), ofCluster.get(product) ?? [])
+          objectCount += own.length
           await files.get(product)?.append(lines)
         }
       }
@@ -148,16 +147,13 @@ const keyOf = (clusterUid: string, product: UsageProduct): string => `${product}
 
 const lineOf = (clusterUid: string, { object, intervals }: ReportedObject): string => JSON.stringify([clusterUid, object, intervals])
 
-/** The days were summed up when the objects were read first. */
-const noDays: Pick<DaySums, 'add'> = { add: () => undefined }
-
 async function* objectsIn(file: Spool | undefined, month: MonthKey, segmentsOf: (clusterUid: string) => readonly UsageSegment[], signal: AbortSignal): AsyncGenerator<readonly ObjectUsage[]> {
   if (file === undefined) return
   for await (const lines of file.read()) {
     signal.throwIfAborted()
     yield lines.map((line) => {
       const [clusterUid, object, intervals] = JSON.parse(line) as [string, UsageObject, string]
-      return usageOfObject(object, clusterUid, month, parseIntervals(intervals), segmentsOf(clusterUid), noDays)
+      return usageOfObject(object, clusterUid, month, parseIntervals(intervals), segmentsOf(clusterUid))
     })
   }
 }

@@ -69,7 +69,6 @@ export const usageOfObject = (
   month: MonthKey,
   intervals: readonly CutInterval[],
   segments: readonly UsageSegment[],
-  days: Pick<DaySums, 'add'>,
 ): ObjectUsage => {
   const sums: Sum[] = []
   const modes: ModeSum[] = []
@@ -87,7 +86,6 @@ export const usageOfObject = (
       last.cpu += cpu
       last.memory += memory
     } else modes.push({ from, to, mode, cpu, memory })
-    days.add(clusterUid, object, piece)
   })
   return {
     object,
@@ -221,3 +219,7 @@ export class DaySums {
 const byCells = (a: DayCells, b: DayCells): number => compare(a.clusterUid, b.clusterUid) || compare(a.kind.group, b.kind.group) || compare(a.kind.kind, b.kind.kind) || compare(a.use, b.use)
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+/** Adds what an object used on each day. */
+export const addDays = (days: DaySums, clusterUid: string, object: UsageObject, intervals: readonly CutInterval[], segments: readonly UsageSegment[]): void =>
+  eachPiece(intervals, segments, object.trialEndsAt, (piece) => days.add(clusterUid, object, piece))
