@@ -1,5 +1,6 @@
 import { definePlugin } from '../kit/plugin.ts'
 import { usageEventGroup } from './events.handlers.ts'
+import { namespaceReportGroup } from './namespaces.handlers.ts'
 import { usageObjectTypes, usagePermissions } from './relations.ts'
 import { usageUpkeepGroup } from './upkeep.job.ts'
 import { viewGroup } from './views.handlers.ts'
@@ -11,5 +12,5 @@ export const usagePlugin = definePlugin({
   gate: 'billing-enabled',
   permissions: usagePermissions,
   objectTypes: usageObjectTypes,
-  groups: [usageEventGroup, usageUpkeepGroup, viewGroup],
+  groups: [usageEventGroup, usageUpkeepGroup, viewGroup, namespaceReportGroup],
 })
