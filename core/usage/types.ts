@@ -86,8 +86,7 @@ export interface UsageSegment {
 }
 
 /** `provisional` from the first day of the next month; `final` 72 hours later. A reopened month has a new revision. */
-export const usageMonthStatuses = ['provisional', 'final'] as const
-export type UsageMonthStatus = (typeof usageMonthStatuses)[number]
+export type UsageMonthStatus = 'provisional' | 'final'
 
 /** One revision of the month of an owner. A revision never changes once it is final, and remains readable. */
 export interface UsageMonth {

@@ -109,7 +109,7 @@ export interface ReplySpec<Result> {
   readonly description: string
   readonly codec?: t.Any
   readonly contentType?: string
-  /** For `binary`: every content type of the reply. For `streamed`: those beside JSON of the codec. */
+  /** For `binary`: every content type of the reply. For `streamed`: those beside JSON of the codec, if it has one. */
   readonly contentTypes?: readonly string[]
   /** For `list`: the object that holds the items, when they are not the whole body. */
   readonly envelope?: ListEnvelope
@@ -181,6 +181,14 @@ export const streamed = (codec: t.Any, example: unknown, contentTypes: readonly 
   status: 200,
   codec,
   example,
+  contentTypes,
+  description,
+})
+
+/** Declares bytes of one of these types, sent while they are read. */
+export const streamedFile = (contentTypes: readonly [string, ...string[]], description = 'OK'): ReplySpec<Streamed> => ({
+  kind: 'streamed',
+  status: 200,
   contentTypes,
   description,
 })

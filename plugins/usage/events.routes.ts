@@ -3,7 +3,7 @@ import { path, requires } from '../kit/access.ts'
 import { json } from '../kit/reply.ts'
 import { body } from '../kit/route.ts'
 import { routesOf } from '../kit/shared-route.ts'
-import { reportExample, resultsExample, UsageEventReport, UsageEventResults, UsageOwnerPath } from './events.codecs.ts'
+import { reportExample, resultsExample, UsageEventReport, UsageEventResults, UsageOwnerPath } from './event-codecs.ts'
 
 const route = routesOf({ tag: 'Billing Dashboard', scopeCategory: 'billing', params: UsageOwnerPath })
 

@@ -2,6 +2,7 @@ import { definePlugin } from '../kit/plugin.ts'
 import { usageEventGroup } from './events.handlers.ts'
 import { namespaceReportGroup } from './namespaces.handlers.ts'
 import { usageObjectTypes, usagePermissions } from './relations.ts'
+import { reportGroup } from './reports.handlers.ts'
 import { usageUpkeepGroup } from './upkeep.job.ts'
 import { viewGroup } from './views.handlers.ts'
 
@@ -12,5 +13,5 @@ export const usagePlugin = definePlugin({
   gate: 'billing-enabled',
   permissions: usagePermissions,
   objectTypes: usageObjectTypes,
-  groups: [usageEventGroup, usageUpkeepGroup, viewGroup, namespaceReportGroup],
+  groups: [usageEventGroup, usageUpkeepGroup, viewGroup, namespaceReportGroup, reportGroup],
 })

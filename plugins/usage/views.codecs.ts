@@ -45,6 +45,9 @@ export const ObjectPath = request({ clusterUID: Uid, objectID: Uid }, 'UsageObje
 const org = { org: noted(PathName, { description: 'The account whose usage is shown.' }) }
 export const InAccount = request(org, 'UsageAccountQuery')
 
+const revision = noted(optional(queryIntFrom(1, 2 ** 31 - 1)), { description: 'A revision of the month; the newest without it.' })
+export const ReportQuery = request({ ...org, revision }, 'UsageReportQuery')
+
 const filterText = noted(optional(freeText(253)), { description: 'Only items with this value; all if it is empty.' })
 const filters = {
   view_type: noted(optional(oneOf(...usageViewTypes)), { description: '`total` (the default) or `billable`: divided into production, other and free use.' }),
@@ -68,7 +71,7 @@ export const viewQuery = (name: string, ...accepted: readonly (keyof typeof filt
   const props: t.Props = {
     ...org,
     ...Object.fromEntries(accepted.map((filter) => [filter, filters[filter]])),
-    revision: noted(optional(queryIntFrom(1, 2 ** 31 - 1)), { description: 'A revision of the month; the newest without it.' }),
+    revision,
     format: optional(oneOf('json', 'csv')),
   }
   return request(props, name) as unknown as t.Type<ViewQuery, unknown, unknown>

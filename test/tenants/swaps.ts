@@ -134,6 +134,7 @@ const digitalOcean = (name: string): object => ({ name, type: 'DigitalOcean', di
 const secretOf = ({ kubernetes }: Tenant): object => ({ cluster_uid: kubernetes.uid, secret_namespace: 'vault', secret_name: 'keys' })
 
 const contractFor = (orgOrUser: string): object => ({ orgOrUser, name: 'second', products: ['database'], features: ['db-basic'], start: 1, end: 2 })
+const heartbeatOf = ({ kubernetes }: Tenant): object => ({ clusterUID: kubernetes.uid, events: [{ id: '1', type: 'cluster.heartbeat', time: new Date().toISOString() }] })
 
 /** Routes with a body whose names or ids belong to a tenant. */
 const bodies: Readonly<Record<string, Bodies>> = {
@@ -260,6 +261,7 @@ const bodies: Readonly<Record<string, Bodies>> = {
     both: { clusterID: mine.kubernetes.uid, contractIDs: [mine.contractId, theirs.contractId] },
   }),
   'contracts.createContracts': (mine, theirs) => ({ own: contractFor(mine.org), orgOrUser: contractFor(theirs.org) }),
+  'usage.reportEvents': (mine, theirs) => ({ own: heartbeatOf(mine), clusterUID: heartbeatOf(theirs) }),
   'clusters.removeCluster': (mine, theirs) => ({ own: { name: mine.cluster }, name: { name: theirs.cluster } }),
 }
 /** Routes on the object in the path whose bodies name nothing of a tenant: the declared example is sent. */

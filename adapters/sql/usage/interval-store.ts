@@ -1,5 +1,4 @@
 import type { UsageIntervalStore, UsageUpkeepStore } from '../../../core/usage/events/ports.ts'
-import { laterByMonths, monthBounds } from '../../../core/usage/month.ts'
 import type { UnixSeconds, UsageObjectId } from '../../../core/usage/types.ts'
 import { insertRows } from '../kit/insert-rows.ts'
 import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
@@ -70,10 +69,9 @@ const statementsOf = (db: SqlDatabase) => ({
 export const makeSqlUsageUpkeepStore = (db: SqlDatabase): ((runner: SqlRunner) => UsageUpkeepStore) => {
   const s = statementsOf(db)
   return (runner) => ({
-    async carry(clusterId, month, heardDay) {
-      const { from, to } = monthBounds(month)
-      await runner.run(s.carry, { clusterId, month, before: laterByMonths(month, -1), from, to, heardDay })
-      await runner.run(s.carried, { id: clusterId, month })
+    async carry(clusterId, into, heardDay) {
+      await runner.run(s.carry, { clusterId, heardDay, ...into })
+      await runner.run(s.carried, { id: clusterId, month: into.month })
     },
     async listToCut(clusterId, month, heardDay) {
       return (await runner.all<CutRow>(s.toCut, { clusterId, month, heardDay })).map((row) => ({

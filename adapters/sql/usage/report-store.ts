@@ -1,7 +1,6 @@
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import type { UsageReportStore } from '../../../core/usage/reports/ports.ts'
 import type { MonthKey, UsageMonthId, UsageMonthStatus } from '../../../core/usage/types.ts'
-import { usageMonthStatuses } from '../../../core/usage/types.ts'
 import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 
 interface ReportRow {
@@ -20,8 +19,7 @@ const statementsOf = (db: SqlDatabase) => {
     db.prepare((k, p: Params<'owner' | 'month' | 'revision'>) => {
       const rows = k('usage_months as m')
         .join('usage_reports as r', 'r.month_id', 'm.id')
-        .where({ 'm.owner_id': p('owner'), 'm.month': p('month') })
-        .whereIn('m.status', [...usageMonthStatuses])
+        .where({ 'm.owner_id': p('owner'), 'm.month': p('month'), 'm.is_published': true })
       return (revision ? rows.where('m.revision', p('revision')) : rows)
         .groupBy('m.id', 'm.owner_id', 'm.month', 'm.revision', 'm.status', 'm.generated_at', 'm.input_hash')
         .orderBy('m.revision', 'desc')

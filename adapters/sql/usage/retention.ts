@@ -1,5 +1,4 @@
 import type { UsageRetention } from '../../../core/usage/events/ports.ts'
-import { laterByMonths, monthsBetween } from '../../../core/usage/month.ts'
 import type { MonthKey } from '../../../core/usage/types.ts'
 import type { Params, SqlDatabase } from '../kit/statement.ts'
 
@@ -43,7 +42,7 @@ export const makeSqlUsageRetention = (db: SqlDatabase): UsageRetention => {
     }
   }
 
-  const changePartitions = async (first: MonthKey, last: MonthKey): Promise<void> => {
+  const changePartitions = async (first: MonthKey, months: readonly MonthKey[]): Promise<void> => {
     const session = await db.openSchemaSession()
     try {
       await session.execute(`set session lock_wait_timeout = ${lockWaitSeconds}`, [])
@@ -52,11 +51,13 @@ export const makeSqlUsageRetention = (db: SqlDatabase): UsageRetention => {
         [],
       )) as unknown as readonly PartitionRow[]
       const made = rows.flatMap(({ name }) => monthPartition.exec(name)?.slice(1).map(Number) ?? [])
-      const after = Math.max(...made, laterByMonths(first, -1))
-      const missing = monthsBetween(first, last).filter((month) => month > after)
+      const newest = Math.max(...made, 0)
+      const missing = months.flatMap((month, index) => {
+        const next = months[index + 1]
+        return month <= newest || next === undefined ? [] : [`partition p${month} values less than (${next})`]
+      })
       if (missing.length > 0) {
-        const partitions = missing.map((month) => `partition p${month} values less than (${laterByMonths(month, 1)})`)
-        await session.execute(`alter table usage_intervals reorganize partition pmax into (${partitions.join(', ')}, partition pmax values less than maxvalue)`, [])
+        await session.execute(`alter table usage_intervals reorganize partition pmax into (${missing.join(', ')}, partition pmax values less than maxvalue)`, [])
       }
       const old = made.filter((month) => month < first)
       if (old.length > 0) await session.execute(`alter table usage_intervals drop partition ${old.map((month) => `p${month}`).join(', ')}`, [])
@@ -66,7 +67,11 @@ export const makeSqlUsageRetention = (db: SqlDatabase): UsageRetention => {
   }
 
   return {
-    keepMonths: (first, last, signal) => (db.dialect === 'mysql' ? changePartitions(first, last) : deleteMonthsBefore(first, signal)),
+    async keepMonths(months, signal) {
+      const [first] = months
+      if (first === undefined) return
+      await (db.dialect === 'mysql' ? changePartitions(first, months) : deleteMonthsBefore(first, signal))
+    },
     async removeConflicts(before, limit) {
       const rows = await db.all<{ readonly id: number }>(conflicts, { before: before.getTime(), limit })
       for (const { id } of rows) await db.run(removeConflict, { id })

@@ -139,13 +139,21 @@ export interface CutInterval {
   readonly lastHeardDay: number
 }
 
+/** A month into which intervals are continued, and the one before it. */
+export interface CarriedMonth {
+  readonly month: MonthKey
+  readonly before: MonthKey
+  readonly from: UnixSeconds
+  readonly to: UnixSeconds
+}
+
 /** The work of jobs on the intervals of one cluster, under its lock. */
 export interface UsageUpkeepStore {
   /**
    * Continues the intervals of objects that exist in a month, from the month before it, and notes that. Objects that send heartbeats and
    * were not heard from `heardDay` on are left out. Repeating it changes nothing.
    */
-  carry(clusterId: UsageClusterId, month: MonthKey, heardDay: number): Promise<void>
+  carry(clusterId: UsageClusterId, into: CarriedMonth, heardDay: number): Promise<void>
   /** Returns the intervals of a month that are cut, or whose objects were not heard on `heardDay` or later. */
   listToCut(clusterId: UsageClusterId, month: MonthKey, heardDay: number): Promise<readonly CutInterval[]>
   cut(clusterId: UsageClusterId, month: MonthKey, interval: Pick<CutInterval, 'objectId' | 'from' | 'cut'>): Promise<void>
@@ -159,8 +167,8 @@ export const UsageUpkeepUnitOfWorkToken = token<UsageUpkeepUnitOfWork>('usage.Up
 
 /** Removes what is no longer needed, a bounded number of rows at a time. */
 export interface UsageRetention {
-  /** Prepares tables for the months until `last` and drops the intervals of months before `first`. */
-  keepMonths(first: MonthKey, last: MonthKey, signal: AbortSignal): Promise<void>
+  /** Prepares tables for consecutive months, the last of which only bounds the one before it, and drops the intervals of earlier months. */
+  keepMonths(months: readonly MonthKey[], signal: AbortSignal): Promise<void>
   /** Removes conflicts received before an instant, at most `limit`. Returns how many. */
   removeConflicts(before: Date, limit: number): Promise<number>
   /** Removes objects that were deleted before an instant, with their changes, at most `limit`. Returns how many. */

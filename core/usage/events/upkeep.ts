@@ -43,12 +43,10 @@ export const makeCarryIntervals =
   (deps: UpkeepDeps) =>
   async (call: Call): Promise<void> => {
     const month = monthOf(secondOf(deps.clock.now()))
-    const first = laterByMonths(month, 1 - keptMonths)
     await eachCluster(deps, call.signal, async ({ id, carriedMonth }) => {
       if (carriedMonth >= month) return
-      const next = laterByMonths(carriedMonth, 1)
       await locked(deps, call, id, async ({ upkeep }) => {
-        for (const each of monthsBetween(next > first ? next : first, month)) await upkeep.carry(id, each, carriedFromDay(each))
+        for (const each of monthsBetween(laterByMonths(carriedMonth, 1), month)) await upkeep.carry(id, { month: each, before: laterByMonths(each, -1), ...monthBounds(each) }, carriedFromDay(each))
       })
     })
   }
@@ -85,7 +83,7 @@ export const makeExpireUsage =
     const now = clock.now()
     const month = monthOf(secondOf(now))
     const first = laterByMonths(month, 1 - keptMonths)
-    await retention.keepMonths(first, laterByMonths(month, monthsAhead), signal)
+    await retention.keepMonths(monthsBetween(first, laterByMonths(month, monthsAhead + 1)), signal)
     const oldest = (monthBounds(first).from - conflictDays * 86_400) as UnixSeconds
     while (!signal.aborted && (await retention.removeObjects(oldest, removedAtATime)) === removedAtATime);
     while (!signal.aborted && (await retention.removeConflicts(laterByDays(now, -conflictDays), removedAtATime)) === removedAtATime);
