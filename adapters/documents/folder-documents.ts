@@ -1,4 +1,4 @@
-import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto'
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import { access, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
@@ -38,10 +38,12 @@ const orAbsent = (error: unknown): undefined => {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
 }
 
+const unfinishedName = (name: string): string => `.${name}`
+
 /** Writes a file that is either whole or absent, and flushed. */
 const writeWhole = async (folder: string, name: string, bytes: Uint8Array): Promise<void> => {
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  const unfinished = join(folder, `.${randomUUID()}`)
+  const unfinished = join(folder, unfinishedName(name))
   try {
     const file = await open(unfinished, 'wx', 0o600)
     try {
@@ -72,7 +74,8 @@ export const makeFolderDocuments = ({ folder, key, routeUrl }: FolderDocumentsOp
   }
   return {
     put: ({ ref }, bytes) => orDown(async () => (pathOf(ref), writeWhole(folder, ref, bytes))),
-    remove: (ref) => orDown(() => rm(pathOf(ref), { force: true })),
+    // A process that was killed may have left the unfinished file.
+    remove: (ref) => orDown(async () => void (await Promise.all([pathOf(ref), join(folder, unfinishedName(ref))].map((path) => rm(path, { force: true }))))),
     link: ({ ref, fileName, mediaType }, _now, until) =>
       orDown(async () => {
         await access(pathOf(ref))

@@ -34,6 +34,7 @@ import { StartRefused } from '../start-refused.ts'
 import { HelmFinderToken, HelmSupplyToken } from '../wiring/helm.ts'
 import { HashingQueueToken } from '../wiring/kernel.ts'
 import { MailTallyToken } from '../wiring/mail.ts'
+import { UsageIntakeToken } from '../../core/usage/events/messages.ts'
 import type { Composition } from './compose.ts'
 import { addressUrl, compose } from './compose.ts'
 import type { FirstAdmin } from './first-admin.ts'
@@ -152,6 +153,7 @@ const openListeners = async (composition: Composition, foundation: Foundation, s
   let isStopping = false
   const bus = container.resolve(BusServerToken)
   bus.start()
+  container.resolve(UsageIntakeToken).start()
   const checks = [{ name: 'started', check: async () => isStarted }, databaseCheck(foundation), clockCheck(boot.clock), ...busCheck(bus), helmCheck(container.resolve(HelmFinderToken))]
   const ops = makeOpsServer({ checks, isStopping: () => isStopping, metrics })
   const opsAddress = await listenAt('MOORAGE_OPS_LISTEN', boot.settings.opsListen, ops)
