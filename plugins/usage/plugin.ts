@@ -1,5 +1,6 @@
 import { definePlugin } from '../kit/plugin.ts'
 import { usageEventGroup } from './events.handlers.ts'
+import { outageGroup } from './outages.handlers.ts'
 import { usageObjectTypes, usagePermissions } from './relations.ts'
 import { usageUpkeepGroup } from './upkeep.job.ts'
 
@@ -10,5 +11,5 @@ export const usagePlugin = definePlugin({
   gate: 'billing-enabled',
   permissions: usagePermissions,
   objectTypes: usageObjectTypes,
-  groups: [usageEventGroup, usageUpkeepGroup],
+  groups: [usageEventGroup, usageUpkeepGroup, outageGroup],
 })

@@ -88,6 +88,8 @@ const queryValues: Readonly<Record<string, Values | undefined>> = {
   id: ({ owner }) => String(owner.emailId),
   account: ({ org }) => org,
   cluster: ({ cluster }) => cluster,
+  account_id: ({ orgId }) => String(orgId),
+  cluster_id: ({ kubernetes }) => kubernetes.uid,
 }
 /** Query parameters that name nothing of a tenant. */
 const plainQuery: Readonly<Record<string, string | undefined>> = {
@@ -95,7 +97,7 @@ const plainQuery: Readonly<Record<string, string | undefined>> = {
   source_id: undefined, sort: undefined, purge: undefined, after: undefined, state: undefined, kind: undefined,
   operation: 'check', _method: 'PRIMARY', action: undefined, since: undefined, page: undefined, limit: undefined, include_desc: undefined, all: 'true', provider: undefined,
   format: undefined, credential_type: undefined, fleet_endpoint: undefined, type: undefined, autoConnectClusters: undefined, 'response-id': undefined, notify: undefined,
-  namespace: undefined, version: undefined, max: undefined, full: undefined, token: undefined, expirationSeconds: undefined, profile: undefined, skipCRDs: undefined, installer: undefined, installCRDs: undefined, wait: undefined, timeout: undefined,
+  namespace: undefined, version: undefined, max: undefined, full: undefined, token: undefined, expirationSeconds: undefined, profile: undefined, skipCRDs: undefined, installer: undefined, installCRDs: undefined, wait: undefined, timeout: undefined, start: undefined, tags: undefined,
 }
 const constants: Readonly<Record<string, string>> = { clusterset: 'global', managedCluster: 'spoke', feature: 'backup', objectType: 'cluster', digest: 'd'.repeat(43), path: 'version', name: 'web', chart: 'web' }
 
@@ -129,6 +131,8 @@ const digitalOcean = (name: string): object => ({ name, type: 'DigitalOcean', di
 const secretOf = ({ kubernetes }: Tenant): object => ({ cluster_uid: kubernetes.uid, secret_namespace: 'vault', secret_name: 'keys' })
 
 const heartbeatOf = ({ kubernetes }: Tenant): object => ({ clusterUID: kubernetes.uid, events: [{ id: '1', type: 'cluster.heartbeat', time: new Date().toISOString() }] })
+
+const outageOf = ({ org, kubernetes }: Tenant): object => ({ accountName: org, clusterID: kubernetes.uid, start: '2026-11-01T00:00:00Z', end: '2026-11-01T01:00:00Z' })
 
 /** Routes with a body whose names or ids belong to a tenant. */
 const bodies: Readonly<Record<string, Bodies>> = {
@@ -238,6 +242,7 @@ const bodies: Readonly<Record<string, Bodies>> = {
     'basicInfo.clusterUID': { basicInfo: { clusterUID: theirs.kubernetes.uid } },
   }),
   'usage.reportEvents': (mine, theirs) => ({ own: heartbeatOf(mine), clusterUID: heartbeatOf(theirs) }),
+  'usage.recordOutage': (mine, theirs) => ({ own: outageOf(mine), accountName: { ...outageOf(mine), accountName: theirs.org }, clusterID: { ...outageOf(mine), clusterID: theirs.kubernetes.uid } }),
   'clusters.removeCluster': (mine, theirs) => ({ own: { name: mine.cluster }, name: { name: theirs.cluster } }),
 }
 /** Parts whose bodies name objects of the hub in the path, and nothing of a tenant: the declared example is sent. */
