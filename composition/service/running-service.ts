@@ -35,6 +35,7 @@ import { HelmFinderToken, HelmSupplyToken } from '../wiring/helm.ts'
 import { HashingQueueToken } from '../wiring/kernel.ts'
 import { MailTallyToken } from '../wiring/mail.ts'
 import { UsageIntakeToken } from '../../core/usage/events/messages.ts'
+import { UsageEventTallyToken } from '../../core/usage/events/reports.ts'
 import type { Composition } from './compose.ts'
 import { addressUrl, compose } from './compose.ts'
 import type { FirstAdmin } from './first-admin.ts'
@@ -148,7 +149,8 @@ const openListeners = async (composition: Composition, foundation: Foundation, s
   const metrics = makeMetrics(releaseVersion)
   const hashing = container.resolve(HashingQueueToken)
   const mail = container.resolve(MailTallyToken)
-  metrics.read({ passwordQueue: () => hashing.waiting, mail: () => mail, clockSkewSeconds: () => boot.clock.skewMs() / 1000 })
+  const usageEvents = container.resolve(UsageEventTallyToken)
+  metrics.read({ passwordQueue: () => hashing.waiting, mail: () => mail, ...(boot.deployment.billingEnabled ? { usageEvents: () => usageEvents } : {}), clockSkewSeconds: () => boot.clock.skewMs() / 1000 })
   let isStarted = false
   let isStopping = false
   const bus = container.resolve(BusServerToken)

@@ -93,6 +93,8 @@ const queryValues: Readonly<Record<string, Values | undefined>> = {
   account: ({ org }) => org,
   cluster: ({ cluster }) => cluster,
   contract: ({ contractId }) => String(contractId),
+  account_id: ({ orgId }) => String(orgId),
+  cluster_id: ({ kubernetes }) => kubernetes.uid,
 }
 /** Query parameters that name nothing of a tenant. */
 const plainQuery: Readonly<Record<string, string | undefined>> = {
@@ -100,7 +102,7 @@ const plainQuery: Readonly<Record<string, string | undefined>> = {
   source_id: undefined, sort: undefined, purge: undefined, after: undefined, state: undefined, kind: undefined,
   operation: 'check', _method: 'PRIMARY', action: undefined, since: undefined, page: undefined, limit: undefined, include_desc: undefined, all: 'true', provider: undefined,
   format: undefined, credential_type: undefined, fleet_endpoint: undefined, type: undefined, autoConnectClusters: undefined, 'response-id': undefined, notify: undefined,
-  onlyOffline: undefined, namespace: undefined, version: undefined, max: undefined, full: undefined, token: undefined, expirationSeconds: undefined, profile: undefined, skipCRDs: undefined, installer: undefined, installCRDs: undefined, wait: undefined, timeout: undefined,
+  onlyOffline: undefined, namespace: undefined, version: undefined, max: undefined, full: undefined, token: undefined, expirationSeconds: undefined, profile: undefined, skipCRDs: undefined, installer: undefined, installCRDs: undefined, wait: undefined, timeout: undefined, start: undefined, tags: undefined,
 }
 const constants: Readonly<Record<string, string>> = { clusterset: 'global', managedCluster: 'spoke', feature: 'backup', objectType: 'cluster', digest: 'd'.repeat(43), path: 'version', name: 'web', chart: 'web' }
 
@@ -135,6 +137,8 @@ const secretOf = ({ kubernetes }: Tenant): object => ({ cluster_uid: kubernetes.
 
 const contractFor = (orgOrUser: string): object => ({ orgOrUser, name: 'second', products: ['database'], features: ['db-basic'], start: 1, end: 2 })
 const heartbeatOf = ({ kubernetes }: Tenant): object => ({ clusterUID: kubernetes.uid, events: [{ id: '1', type: 'cluster.heartbeat', time: new Date().toISOString() }] })
+
+const outageOf = ({ org, kubernetes }: Tenant): object => ({ accountName: org, clusterID: kubernetes.uid, start: '2026-11-01T00:00:00Z', end: '2026-11-01T01:00:00Z' })
 
 /** Routes with a body whose names or ids belong to a tenant. */
 const bodies: Readonly<Record<string, Bodies>> = {
@@ -262,6 +266,7 @@ const bodies: Readonly<Record<string, Bodies>> = {
   }),
   'contracts.createContracts': (mine, theirs) => ({ own: contractFor(mine.org), orgOrUser: contractFor(theirs.org) }),
   'usage.reportEvents': (mine, theirs) => ({ own: heartbeatOf(mine), clusterUID: heartbeatOf(theirs) }),
+  'usage.recordOutage': (mine, theirs) => ({ own: outageOf(mine), accountName: { ...outageOf(mine), accountName: theirs.org }, clusterID: { ...outageOf(mine), clusterID: theirs.kubernetes.uid } }),
   'clusters.removeCluster': (mine, theirs) => ({ own: { name: mine.cluster }, name: { name: theirs.cluster } }),
 }
 /** Routes on the object in the path whose bodies name nothing of a tenant: the declared example is sent. */

@@ -1,6 +1,9 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Log } from '../../kernel/log.ts'
+import type { Call } from '../../kernel/principal.ts'
+import type { Secret } from '../../kernel/secret.ts'
 import { token } from '../../kernel/token.ts'
 import type { EventReport, EventReports, EventTally } from './reports.ts'
 
@@ -25,6 +28,16 @@ export interface UsageIntake {
   start(): void
 }
 export const UsageIntakeToken = token<UsageIntake>('usage.UsageIntake')
+
+/** Issues credentials with which a program of an account publishes events. */
+export interface UsageCredentials {
+  /** Throws `Unavailable` while the bus is away. */
+  issue(
+    call: Call,
+    owner: { readonly ownerId: AccountId; readonly login: string; readonly notAfter: Date | undefined },
+  ): Outcome<Failure<'BusHasNoCredentials' | 'BusRefused'>, { readonly endpoints: readonly string[]; readonly file: Secret<Uint8Array> }>
+}
+export const UsageCredentialsToken = token<UsageCredentials>('usage.UsageCredentials')
 
 const retrySeconds = 5
 /** An account may import a cluster after it has begun to report. */

@@ -1,8 +1,7 @@
 import { right, isLeft } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../../kernel/clock.ts'
-import { unixSeconds } from '../../kernel/clock.ts'
 import type { Call } from '../../kernel/principal.ts'
-import type { UnixSeconds, UsageClusterId, UsageKind, UsageKindId, UsageObjectId } from '../types.ts'
+import type { UsageClusterId, UsageKind, UsageKindId, UsageObjectId } from '../types.ts'
 import type { Horizon } from './intervals.ts'
 import { horizonAt } from './intervals.ts'
 import type { ClusterPlan, ObjectState, Verdict } from './plan.ts'
@@ -214,6 +213,3 @@ const writeHours = async ({ clusters, facts }: UsageEventStores, planned: readon
     }
   }
 }
-
-/** Returns the whole second in which an instant is. */
-export const secondOf = (at: Date): UnixSeconds => unixSeconds(at) as UnixSeconds
