@@ -2,6 +2,7 @@ import type { AssembledRoute } from '../../composition/assemble.ts'
 import { pathNames } from '../../composition/http/openapi/parameters.ts'
 import { propsOf } from '../../composition/http/request/query-string.ts'
 import { pictureExample } from '../../plugins/kit/picture.ts'
+import { plantedUsage } from '../support/plant-usage.ts'
 import type { Tenant } from './two-tenants.ts'
 
 /** One request in which some ids and names are the other tenant's. */
@@ -66,6 +67,12 @@ const pathValues: Readonly<Record<string, (route: AssembledRoute) => Values | un
   credName: () => ({ credential }) => credential,
   serial: () => ({ serial }) => serial,
   ccID: () => ({ boundClusterId }) => String(boundClusterId),
+  // Alike in both tenants: the account decides what they name.
+  year: () => undefined,
+  month: () => undefined,
+  clusterUID: () => undefined,
+  objectID: () => undefined,
+  namespaceName: () => undefined,
   cloud: () => undefined,
   objectType: () => undefined,
   // A release in a cluster.
@@ -102,9 +109,9 @@ const plainQuery: Readonly<Record<string, string | undefined>> = {
   source_id: undefined, sort: undefined, purge: undefined, after: undefined, state: undefined, kind: undefined,
   operation: 'check', _method: 'PRIMARY', action: undefined, since: undefined, page: undefined, limit: undefined, include_desc: undefined, all: 'true', provider: undefined,
   format: undefined, credential_type: undefined, fleet_endpoint: undefined, type: undefined, autoConnectClusters: undefined, 'response-id': undefined, notify: undefined,
-  onlyOffline: undefined, namespace: undefined, version: undefined, max: undefined, full: undefined, token: undefined, expirationSeconds: undefined, profile: undefined, skipCRDs: undefined, installer: undefined, installCRDs: undefined, wait: undefined, timeout: undefined, start: undefined, tags: undefined,
+  view_type: undefined, revision: undefined, group: undefined, clusterUID: undefined, namespaceUID: undefined, contractID: undefined, onlyOffline: undefined, namespace: undefined, version: undefined, max: undefined, full: undefined, token: undefined, expirationSeconds: undefined, profile: undefined, skipCRDs: undefined, installer: undefined, installCRDs: undefined, wait: undefined, timeout: undefined, start: undefined, tags: undefined,
 }
-const constants: Readonly<Record<string, string>> = { clusterset: 'global', managedCluster: 'spoke', feature: 'backup', objectType: 'cluster', digest: 'd'.repeat(43), path: 'version', name: 'web', chart: 'web' }
+const constants: Readonly<Record<string, string>> = { clusterset: 'global', managedCluster: 'spoke', feature: 'backup', objectType: 'cluster', digest: 'd'.repeat(43), path: 'version', name: 'web', chart: 'web', year: plantedUsage.year, month: plantedUsage.month, clusterUID: plantedUsage.clusterUid, objectID: plantedUsage.objectUid, namespaceName: plantedUsage.namespace }
 
 const permissions = [{ namespace: 'cluster_mgmt', action: 'view clusters' }]
 const importing = (mine: Tenant, basicInfo: object = {}): object => ({ basicInfo: { name: 'second', ...basicInfo }, provider: { accessConfig: mine.kubernetes.kubeconfig() } })
