@@ -12,18 +12,18 @@ const layer = (x: number, y: number, w: number, h: number, title: string, text: 
 export const drawUsage = (): string =>
   picture(width, height, 'From events to reports', [
     layer(30, 30, 210, 360, 'clusters', 'of an organization or user'),
-    card(46, 100, 178, 92, 'objects', ['created, resized, deleted;', 'each change with its', 'generation']),
-    card(46, 210, 178, 92, 'the cluster', ['a heartbeat each hour;', 'its mode: prod or non-prod']),
+    card(46, 100, 178, 92, 'objects', ['created, resized,', 'deleted; each change', 'has its generation']),
+    card(46, 210, 178, 92, 'the cluster', ['a heartbeat each hour;', 'its mode']),
 
     layer(330, 30, 240, 360, 'events', 'stored at once, in any order'),
-    card(346, 100, 208, 76, 'intervals of objects', ['CPU and memory, by second,', 'cut at the ends of months']),
+    card(346, 100, 208, 76, 'intervals of objects', ['CPU and memory by second,', 'cut at the ends of months']),
     card(346, 192, 208, 60, 'presence', ['the hours a cluster was heard']),
     card(346, 268, 208, 60, 'modes, outages', ['from when to when']),
 
     layer(630, 30, 420, 360, 'close of a month', 'provisional on day 1 at 00:30 UTC, final 72 hours later'),
     card(646, 100, 186, 92, 'segments', ['where mode, contract and', 'presence of a cluster', 'are the same']),
-    card(850, 100, 184, 92, 'sums', ['exact integers: milli-core', 'seconds and MiB-seconds,', 'by class and contract']),
-    card(646, 224, 388, 60, 'views', ['JSON and CSV by object, cluster, namespace, kind, contract']),
+    card(850, 100, 184, 92, 'sums', ['exact integers:', 'milli-core-seconds,', 'MiB-seconds']),
+    card(646, 224, 388, 60, 'views', ['JSON and CSV of objects, clusters, kinds, contracts']),
     card(646, 308, 388, 60, 'report', ['PDF of the same figures']),
 
     arrowAlong('M 224 146 H 342'),
