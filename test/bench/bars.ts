@@ -38,6 +38,8 @@ export const bars = {
   hubsInTime: atMost(3.5, 3.2, ' s'),
   acceptInTime: atMost(20, 10, ' s'),
   acceptMegabytes: atMost(100, 50, ' MB'),
+  usageRollUp: atMost(2, 1.5),
+  usageCloseMegabytes: atMost(500, 300, ' MB'),
   reportCpu: atMost(1.3, 1),
   reportSeconds: atMost(5, 3, ' s'),
   reportMegabytes: atMost(250, 200, ' MB'),
@@ -64,6 +66,7 @@ export const rowTitles = {
   21: 'cluster sets and sync status of a large hub beside its own lists',
   22: 'the list of 20 hubs, 3 of which hang',
   23: 'accepting 100 spokes',
+  26: 'closing a month of usage: 10^5 and 10^6 intervals, 10^7 with --slow',
   27: 'a usage report of 20,000 rows',
 } as const
 

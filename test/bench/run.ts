@@ -17,6 +17,7 @@ import { roundTrips } from './rows/round-trips.ts'
 import type { MeasureRow } from './rows/row.ts'
 import { signInStorm } from './rows/sign-in-storm.ts'
 import { startTime } from './rows/start-time.ts'
+import { usageMonths } from './rows/usage-months.ts'
 import { usageReport } from './rows/usage-report.ts'
 import { userSearch } from './rows/user-search.ts'
 import { formatComparison, formatGoals, summary, type BenchLine } from './table.ts'
@@ -43,6 +44,7 @@ const rows: Readonly<Record<RowNumber, { readonly measure: MeasureRow; readonly 
   21: { measure: hubLists, sides: 0, extraSeconds: 90 },
   22: { measure: silentHubsInList, sides: 0, extraSeconds: 25 },
   23: { measure: acceptSpokes, sides: 0, extraSeconds: 60 },
+  26: { measure: usageMonths, sides: 0, extraSeconds: 120 },
   27: { measure: usageReport, sides: 0, extraSeconds: 60 },
 }
 const usersViewSides = 10
