@@ -37,6 +37,9 @@ export const bars = {
   hubStillness: atMost(20, 10, ' ms'),
   hubsInTime: atMost(3.5, 3.2, ' s'),
   acceptInTime: atMost(20, 10, ' s'),
+  contractLists: atMost(25, 10, ' ms'),
+  contractStatuses: atMost(120, 60, ' ms'),
+  licenses: { direction: 'at least', must: 100, stretch: 200, unit: '' },
   acceptMegabytes: atMost(100, 50, ' MB'),
   usageView: atMost(2, 1.2),
 } as const satisfies Record<string, Bar>
@@ -63,6 +66,8 @@ export const rowTitles = {
   22: 'the list of 20 hubs, 3 of which hang',
   23: 'accepting 100 spokes',
   28: 'reading a stored view of usage',
+  24: 'lists among 100 000 contracts with 1 000 000 clusters',
+  25: 'licenses a second',
 } as const
 
 export type RowNumber = keyof typeof rowTitles

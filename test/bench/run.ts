@@ -8,6 +8,7 @@ import type { Bench, Pace, Series } from './measure.ts'
 import { makeProgress } from './progress.ts'
 import { manyConnections, userOnMariaDb, userOnSqlite } from './rows/authenticated-read.ts'
 import { accessLog, listOfFifty, manyRoutes } from './rows/http-layer.ts'
+import { contractLists, issueLicenses } from './rows/contracts.ts'
 import { acceptSpokes, hubLists, silentHubsInList } from './rows/hubs.ts'
 import { permissionBatch } from './rows/permission-batch.ts'
 import { proxyLarge, proxySmall } from './rows/proxy-bytes.ts'
@@ -44,6 +45,8 @@ const rows: Readonly<Record<RowNumber, { readonly measure: MeasureRow; readonly 
   22: { measure: silentHubsInList, sides: 0, extraSeconds: 25 },
   23: { measure: acceptSpokes, sides: 0, extraSeconds: 60 },
   28: { measure: usageViews, sides: 0, extraSeconds: 30 },
+  24: { measure: contractLists, sides: 0, extraSeconds: 90 },
+  25: { measure: issueLicenses, sides: 0, extraSeconds: 40 },
 }
 const usersViewSides = 10
 const usersViewExtraSeconds = 20
