@@ -65,9 +65,9 @@ export const rowTitles = {
   21: 'cluster sets and sync status of a large hub beside its own lists',
   22: 'the list of 20 hubs, 3 of which hang',
   23: 'accepting 100 spokes',
-  28: 'reading a stored view of usage',
   24: 'lists among 100 000 contracts with 1 000 000 clusters',
   25: 'licenses a second',
+  28: 'reading a stored view of usage',
 } as const
 
 export type RowNumber = keyof typeof rowTitles

@@ -44,9 +44,9 @@ const rows: Readonly<Record<RowNumber, { readonly measure: MeasureRow; readonly 
   21: { measure: hubLists, sides: 0, extraSeconds: 90 },
   22: { measure: silentHubsInList, sides: 0, extraSeconds: 25 },
   23: { measure: acceptSpokes, sides: 0, extraSeconds: 60 },
-  28: { measure: usageViews, sides: 0, extraSeconds: 30 },
   24: { measure: contractLists, sides: 0, extraSeconds: 90 },
   25: { measure: issueLicenses, sides: 0, extraSeconds: 40 },
+  28: { measure: usageViews, sides: 0, extraSeconds: 30 },
 }
 const usersViewSides = 10
 const usersViewExtraSeconds = 20
