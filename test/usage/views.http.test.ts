@@ -1,6 +1,7 @@
 import { gunzipSync } from 'node:zlib'
 import test from 'ava'
 import fc from 'fast-check'
+import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { monthKey } from '../../core/usage/months/calendar.ts'
 import { expectStatus, makePeople, type Person } from '../clusters/cluster-world.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
@@ -265,6 +266,26 @@ test('HEAD has the headers without a body, and a client that leaves ends the ans
   const head = await service.send('HEAD', `${june}/dbProduct/views/objects-usage-view?org=${org}`, { token: service.adminToken })
   t.deepEqual([head.status, head.text], [200, ''])
   t.truthy(head.headers['etag'])
+})
+
+test('a long view is sent in pieces; a client that leaves disturbs nothing, and a damaged piece cuts the connection', async (t) => {
+  const ownerId = (await expectStatus(service.send('GET', `/api/v1/orgs/${otherOrg}`, { token: service.adminToken }), 200)).json.id as number
+  const count = 1600
+  const plans = Array.from({ length: count }, (_, n): ObjectPlan => ({ cluster: 1 + (n % 4), kind: 'Redis', namespace: 'a', name: `long ${n}`, used: [used(3, 'prod', 7, BigInt(n))] }))
+  await plantInService(service.databaseUrl, ownerId, [monthOfPlans(plans, { month: monthKey(2024, 1) })])
+  const path = `${summary}/2024/1/usage-report/products/dbProduct/views/objects-usage-view?org=${otherOrg}`
+  const whole = await expectStatus(service.send('GET', path, { token: service.adminToken }), 200)
+  t.deepEqual([whole.json.items.length, whole.headers['transfer-encoding'], whole.headers['content-length']], [count, 'chunked', undefined])
+  t.is(gunzipSync((await fetchBytes(path, 'gzip')).bytes).toString(), whole.text)
+  const { request } = await import('undici')
+  const left = await request(service.baseUrl + path, { headers: { authorization: `token ${service.adminToken}` } })
+  for await (const _ of left.body) break
+  t.is((await service.send('GET', path, { token: service.adminToken })).text, whole.text)
+  const db = await openDatabase(service.databaseUrl)
+  await db.query((k) => k('usage_view_pieces').where('piece', 6).update({ crc32: 1 }))
+  await db.close()
+  await t.throwsAsync(service.send('GET', path, { token: service.adminToken }))
+  t.true(service.logText().includes('its checksum differs'))
 })
 
 test('where billing is off, the routes do not exist, with or without a credential', async (t) => {
