@@ -37,6 +37,8 @@ import { isOpen } from '../../core/kernel/deployment.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { notifyAfterCommit } from '../../core/mail/delivery.ts'
 import { OutboxNotifierToken } from '../../core/mail/ports.ts'
+import { makeQuotaUsage } from '../../core/usage/months/consumption.ts'
+import { ConsumptionStoreToken } from '../../core/usage/months/ports.ts'
 import { attachment } from '../../plugins/kit/attachment.ts'
 import type { Boot, Provide } from '../boot.ts'
 import { StartRefused } from '../start-refused.ts'
@@ -65,8 +67,8 @@ export const provideContracts: Provide = (container, boot) => {
   container.provide(DocumentRemovalsToken, () => removals(database))
   container.provide(DocumentStoreToken, () => documentsOf(boot))
   container.provideValue(DocumentScannerToken, noScanner)
-  // Usage is not reported to this service yet, so no quota is reached.
-  container.provideValue(QuotaUsageToken, { usedThisMonth: async () => undefined })
+  // Without billing, no usage is reported, so no quota is reached.
+  container.provide(QuotaUsageToken, (resolve) => (isOpen('billing-enabled', boot.deployment) ? makeQuotaUsage(resolve(ConsumptionStoreToken)) : { usedThisMonth: async () => undefined }))
   container.provide(ContractUnitOfWorkToken, (resolve) => {
     const outbox = resolve(BindMailOutboxToken)
     const unitOfWork = makeSqlUnitOfWork(

@@ -41,6 +41,12 @@ export const bars = {
   contractStatuses: atMost(120, 60, ' ms'),
   licenses: { direction: 'at least', must: 100, stretch: 200, unit: '' },
   acceptMegabytes: atMost(100, 50, ' MB'),
+  usageRollUp: atMost(2, 1.5),
+  usageCloseMegabytes: atMost(500, 300, ' MB'),
+  reportCpu: atMost(1.3, 1),
+  reportSeconds: atMost(5, 3, ' s'),
+  reportMegabytes: atMost(250, 200, ' MB'),
+  usageView: atMost(2, 1.2),
 } as const satisfies Record<string, Bar>
 
 /** The rows of section 11 that this bench measures, with what they are about, for `--only` and `--help`. */
@@ -66,6 +72,9 @@ export const rowTitles = {
   23: 'accepting 100 spokes',
   24: 'lists among 100 000 contracts with 1 000 000 clusters',
   25: 'licenses a second',
+  26: 'closing a month of usage: 10^5 and 10^6 intervals, 10^7 with --slow',
+  27: 'a usage report of 20,000 rows',
+  28: 'reading a stored view of usage',
 } as const
 
 export type RowNumber = keyof typeof rowTitles

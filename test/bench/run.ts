@@ -18,6 +18,9 @@ import { roundTrips } from './rows/round-trips.ts'
 import type { MeasureRow } from './rows/row.ts'
 import { signInStorm } from './rows/sign-in-storm.ts'
 import { startTime } from './rows/start-time.ts'
+import { usageMonths } from './rows/usage-months.ts'
+import { usageReport } from './rows/usage-report.ts'
+import { usageViews } from './rows/usage-views.ts'
 import { userSearch } from './rows/user-search.ts'
 import { formatComparison, formatGoals, summary, type BenchLine } from './table.ts'
 import { measureUsersView } from './users-view.ts'
@@ -45,6 +48,9 @@ const rows: Readonly<Record<RowNumber, { readonly measure: MeasureRow; readonly 
   23: { measure: acceptSpokes, sides: 0, extraSeconds: 60 },
   24: { measure: contractLists, sides: 0, extraSeconds: 90 },
   25: { measure: issueLicenses, sides: 0, extraSeconds: 40 },
+  26: { measure: usageMonths, sides: 0, extraSeconds: 120 },
+  27: { measure: usageReport, sides: 0, extraSeconds: 60 },
+  28: { measure: usageViews, sides: 0, extraSeconds: 30 },
 }
 const usersViewSides = 10
 const usersViewExtraSeconds = 20

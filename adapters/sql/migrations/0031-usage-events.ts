@@ -1,4 +1,4 @@
-import { asciiText, createTable, fixedBytes, instant, rowId } from './columns.ts'
+import { asciiText, createTable, instant, rowId } from './columns.ts'
 import type { Migration } from './migration.ts'
 
 /** Instants of usage are whole seconds since the epoch, since sums are computed from them in SQL. Only `received_at` is an instant. */
@@ -11,8 +11,11 @@ export const migration: Migration = {
       rowId(table, dialect)
       table.bigInteger('owner_id').notNullable().unsigned()
       asciiText(table, dialect, 'cluster_uid', 36).notNullable()
+      // The first second of the first and of the last hour in which the cluster was heard.
       table.bigInteger('first_heard').notNullable()
       table.bigInteger('last_heard').notNullable()
+      // The last month into which the intervals of its objects were continued.
+      table.integer('carried_month').notNullable()
       table.unique(['owner_id', 'cluster_uid'])
     })
     await createTable(knex, dialect, 'usage_kinds', (table) => {
@@ -37,7 +40,7 @@ export const migration: Migration = {
       table.integer('last_heard_day').notNullable()
       table.boolean('sends_heartbeats').notNullable()
       table.unique(['cluster_id', 'object_uid'])
-      table.index(['cluster_id', 'last_heard_day'])
+      table.index(['deleted_at'])
     })
     // Each change once, whatever the order in which changes arrive: intervals are derived from the set of them.
     await createTable(knex, dialect, 'usage_changes', (table) => {
@@ -48,9 +51,9 @@ export const migration: Migration = {
       table.bigInteger('milli_cpu').notNullable()
       table.bigInteger('memory_mib').notNullable()
       table.integer('replicas').notNullable()
-      // Pods and volumes of the object, as JSON; for the reports on databases.
-      table.text('details').nullable()
-      fixedBytes(table, dialect, 'payload_hash', 32).notNullable()
+      // Pods and volumes of the object, as JSON; for the reports on databases. Empty if they were not reported.
+      table.text('details').notNullable()
+      table.boolean('is_trial').notNullable()
       instant(table, 'received_at').notNullable()
       table.primary(['object_id', 'generation', 'type'])
     })
@@ -79,5 +82,7 @@ export const migration: Migration = {
       table.integer('replicas').notNullable()
       table.primary(['month', 'cluster_id', 'object_id', 'from_at'])
     })
+    // A job makes a partition for each month ahead of it, and drops those that are no longer kept.
+    if (dialect === 'mysql') await knex.schema.raw('alter table usage_intervals partition by range (month) (partition p0 values less than (200001), partition pmax values less than maxvalue)')
   },
 }

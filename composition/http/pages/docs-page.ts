@@ -36,7 +36,7 @@ const compress = promisify(gzip)
 
 const readAsset = (name: string): Uint8Array => (name === 'start.js' ? Buffer.from(pageFile('docs-start.js')) : readFileSync(join(assetFolder, name)))
 
-const acceptsGzip = (acceptEncoding: string | undefined): boolean => /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(acceptEncoding ?? '')
+export const acceptsGzip = (acceptEncoding: string | undefined): boolean => /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(acceptEncoding ?? '')
 
 /** Returns an asset of the documentation page by the name after `/api/v1/docs/`, or undefined for any other name. */
 export type DocsAssets = (name: string, acceptEncoding: string | undefined) => Answer | undefined

@@ -1,4 +1,102 @@
-import type { Provide } from '../../boot.ts'
+import { isRight } from 'fp-ts/lib/Either.js'
+import { natsServers } from '../../../adapters/bus/nats-connection.ts'
+import { makeNatsUsageIntake } from '../../../adapters/bus/nats-usage-intake.ts'
+import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
+import { makeSqlUnitOfWork } from '../../../adapters/sql/engine/unit-of-work.ts'
+import { makeSqlUsageClusterStore, makeSqlUsageKindStore } from '../../../adapters/sql/usage/cluster-store.ts'
+import { makeSqlClusterFactStore } from '../../../adapters/sql/usage/fact-store.ts'
+import { makeSqlUsageIntervalStore, makeSqlUsageUpkeepStore } from '../../../adapters/sql/usage/interval-store.ts'
+import { makeSqlUsageChangeStore, makeSqlUsageObjectStore } from '../../../adapters/sql/usage/object-store.ts'
+import { makeSqlOutageStore } from '../../../adapters/sql/usage/outage-store.ts'
+import { makeSqlUsageRetention } from '../../../adapters/sql/usage/retention.ts'
+import { AuditChainToken } from '../../../core/audit/ports.ts'
+import { BusToken } from '../../../core/bus/bus.ts'
+import { makeSealedKeys, makeUsageLogin } from '../../../core/bus/keys.ts'
+import { BusIdentityStoreToken, BusMintToken } from '../../../core/bus/ports.ts'
+import { usageEventsOfAll, usageSender } from '../../../core/bus/rights.ts'
+import { CachesToken } from '../../../core/kernel/cache.ts'
+import { ClockToken } from '../../../core/kernel/clock.ts'
+import { isOpen } from '../../../core/kernel/deployment.ts'
+import { parseJson } from '../../../core/kernel/json.ts'
+import { makeOwnCall } from '../../../core/kernel/principal.ts'
+import { EntropyToken } from '../../../core/kernel/secret.ts'
+import type { EventReport } from '../../../core/usage/events/reports.ts'
+import { makeHandleUsageMessage, UsageCredentialsToken, UsageIntakeToken } from '../../../core/usage/events/messages.ts'
+import { UsageClusterStoreToken, UsageEventUnitOfWorkToken, UsageKindStoreToken, UsageRetentionToken, UsageUpkeepUnitOfWorkToken } from '../../../core/usage/events/ports.ts'
+import { makeRecentlyHeard } from '../../../core/usage/events/recently-heard.ts'
+import { makeRecordEvents } from '../../../core/usage/events/recording.ts'
+import { EventReportsToken, makeEventReports, newEventTally, UsageEventTallyToken } from '../../../core/usage/events/reports.ts'
+import { OutageStoreToken, OutageUnitOfWorkToken } from '../../../core/usage/outages/ports.ts'
+import { UsageEventReport } from '../../../plugins/usage/event-codecs.ts'
+import type { Boot, Provide } from '../../boot.ts'
+import type { Resolve } from '../../container.ts'
+
+const credentialsSeconds = 24 * 3600
+
+/** Events are what is reported, not what a person changes: they have tables of their own, and no rows in the audit log. */
+const unaudited = () => ({ record: async () => undefined })
 
 /** Provides the events of usage. */
-export const provideUsageEvents: Provide = () => undefined
+export const provideUsageEvents: Provide = (container, boot) => {
+  const { database } = boot
+  const clusters = makeSqlUsageClusterStore(database)
+  const objects = makeSqlUsageObjectStore(database)
+  const changes = makeSqlUsageChangeStore(database)
+  const intervals = makeSqlUsageIntervalStore(database)
+  const facts = makeSqlClusterFactStore(database)
+  const upkeep = makeSqlUsageUpkeepStore(database)
+  container.provide(UsageClusterStoreToken, () => clusters(database))
+  container.provide(UsageKindStoreToken, () => makeSqlUsageKindStore(database))
+  container.provide(UsageRetentionToken, () => makeSqlUsageRetention(database))
+  container.provide(UsageEventUnitOfWorkToken, () =>
+    makeSqlUnitOfWork(database, (tx) => ({ clusters: clusters(tx), objects: objects(tx), changes: changes(tx), intervals: intervals(tx), facts: facts(tx) }), unaudited),
+  )
+  container.provide(UsageUpkeepUnitOfWorkToken, () => makeSqlUnitOfWork(database, (tx) => ({ clusters: clusters(tx), upkeep: upkeep(tx) }), unaudited))
+  const outages = makeSqlOutageStore(database)
+  container.provide(OutageStoreToken, () => outages(database))
+  container.provide(OutageUnitOfWorkToken, (resolve) =>
+    makeSqlUnitOfWork(database, (tx, audit) => ({ outages: outages(tx), audit }), makeSqlAuditTrail(database, resolve(AuditChainToken))),
+  )
+  container.provideValue(UsageEventTallyToken, newEventTally())
+  container.provide(EventReportsToken, (resolve) => {
+    const [clock, caches] = [resolve(ClockToken), resolve(CachesToken)]
+    const recent = makeRecentlyHeard(caches)
+    return makeEventReports({
+      clusters: resolve(UsageClusterStoreToken),
+      clock,
+      caches,
+      ownCall: makeOwnCall(resolve(EntropyToken)),
+      recent,
+      recordEvents: makeRecordEvents({ clock, kinds: resolve(UsageKindStoreToken), unitOfWork: resolve(UsageEventUnitOfWorkToken), recent }),
+      tally: resolve(UsageEventTallyToken),
+    })
+  })
+  container.provide(UsageCredentialsToken, (resolve) => {
+    const { issue } = resolve(BusToken)
+    return { issue: (call, owner) => issue(call, { ...owner, purpose: 'usage', lifeSeconds: credentialsSeconds }) }
+  })
+  container.provide(UsageIntakeToken, (resolve) => intakeOf(boot, resolve))
+}
+
+const decode = (body: Uint8Array): Omit<EventReport, 'ownerId'> | undefined => {
+  const parsed = parseJson(new TextDecoder().decode(body))
+  if (!parsed.ok) return undefined
+  const report = UsageEventReport.decode(parsed.value)
+  return isRight(report) ? { clusterUid: report.right.clusterUID, events: report.right.events } : undefined
+}
+
+const intakeOf = (boot: Boot, resolve: Resolve) => {
+  const busUrl = boot.settings.busUrl.reveal()
+  if (busUrl === 'inproc:' || !isOpen('billing-enabled', boot.deployment)) return { start: () => undefined }
+  const handle = makeHandleUsageMessage({ reports: resolve(EventReportsToken), decode, tally: resolve(UsageEventTallyToken), log: boot.log })
+  const safe = makeSealedKeys(boot.secretBox, resolve(EntropyToken))
+  const intake = makeNatsUsageIntake({
+    servers: natsServers(busUrl),
+    login: makeUsageLogin({ identities: resolve(BusIdentityStoreToken), mint: resolve(BusMintToken), safe }),
+    log: boot.log,
+    subject: usageEventsOfAll,
+    handle: ({ subject, ...message }) => handle({ ...message, ownerId: usageSender(subject) }),
+  })
+  boot.onStop('usage events of the message bus', () => intake.close())
+  return intake
+}

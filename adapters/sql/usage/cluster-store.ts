@@ -1,0 +1,103 @@
+import type { AccountId } from '../../../core/kernel/ids.ts'
+import type { MonthKey, UnixSeconds, UsageClusterId, UsageKindId } from '../../../core/usage/types.ts'
+import type { UsageCluster, UsageClusterStore, UsageKindStore } from '../../../core/usage/events/ports.ts'
+import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import { tupleList } from './tuple-list.ts'
+
+interface ClusterRow {
+  readonly id: number
+  readonly owner_id: number
+  readonly cluster_uid: string
+  readonly first_heard: Num
+  readonly last_heard: Num
+  readonly carried_month: number
+}
+
+const clusterOf = (row: ClusterRow): UsageCluster => ({
+  id: row.id as UsageClusterId,
+  ownerId: row.owner_id as AccountId,
+  clusterUid: row.cluster_uid,
+  firstHeard: Number(row.first_heard) as UnixSeconds,
+  lastHeard: Number(row.last_heard) as UnixSeconds,
+  carriedMonth: row.carried_month as MonthKey,
+})
+
+const statementsOf = (db: SqlDatabase) => ({
+  isKnown: db.prepare((k, p: Params<'ownerId' | 'uid'>) =>
+    k('clusters')
+      .where('owner_id', p('ownerId'))
+      .where('uid', p('uid'))
+      .select(k.raw('1 as known'))
+      .union(k('contract_clusters').where('owner_id', p('ownerId')).where('cluster_uid', p('uid')).select(k.raw('1 as known')))
+      .limit(1),
+  ),
+  find: db.prepare((k, p: Params<'ownerId' | 'uid'>) => k('usage_clusters').where('owner_id', p('ownerId')).where('cluster_uid', p('uid')).select('id').limit(1)),
+  insert: db.prepare((k, p: Params<'ownerId' | 'uid' | 'heard' | 'month'>) =>
+    k('usage_clusters')
+      .insert({ owner_id: p('ownerId'), cluster_uid: p('uid'), first_heard: p('heard'), last_heard: p('heard'), carried_month: p('month') })
+      .onConflict(['owner_id', 'cluster_uid'])
+      .ignore(),
+  ),
+  lock: tupleList<{ readonly id: number }>(db, ['id'], (k, within) => within(k('usage_clusters')).select('id').orderBy('id').forUpdate()),
+  extend: db.prepare((k, p: Params<'id' | 'from' | 'to'>) =>
+    k('usage_clusters')
+      .where('id', p('id'))
+      .update({
+        first_heard: k.raw('case when first_heard > ? then ? else first_heard end', [p('from'), p('from')]),
+        last_heard: k.raw('case when last_heard < ? then ? else last_heard end', [p('to'), p('to')]),
+      }),
+  ),
+  listAfter: db.prepare((k, p: Params<'after' | 'limit'>) => k('usage_clusters').where('id', '>', p('after')).select('*').orderBy('id').limit(p('limit'))),
+})
+
+/** UsageClusterStore over the table usage_clusters, and those of clusters and contracts. */
+export const makeSqlUsageClusterStore = (db: SqlDatabase): ((runner: SqlRunner) => UsageClusterStore) => {
+  const s = statementsOf(db)
+  return (runner) => ({
+    async isKnown(ownerId, uid) {
+      return (await runner.first(s.isKnown, { ownerId, uid })) !== undefined
+    },
+    async ensure(ownerId, uid, heard, month) {
+      const find = () => runner.first<{ readonly id: number }>(s.find, { ownerId, uid })
+      const known = await find()
+      if (known !== undefined) return known.id as UsageClusterId
+      await runner.run(s.insert, { ownerId, uid, heard, month })
+      const inserted = await find()
+      if (inserted === undefined) throw new Error(`The cluster ${uid} was inserted and cannot be found.`)
+      return inserted.id as UsageClusterId
+    },
+    async lock(ids) {
+      await s.lock(runner, [...ids].sort((a, b) => a - b).map((id) => [id]))
+    },
+    async extend(id, from, to) {
+      await runner.run(s.extend, { id, from, to })
+    },
+    async listAfter(after, limit) {
+      return (await runner.all<ClusterRow>(s.listAfter, { after, limit })).map(clusterOf)
+    },
+  })
+}
+
+/** UsageKindStore over the table usage_kinds. Rows never change, so that a process reads each of them once. */
+export const makeSqlUsageKindStore = (db: SqlDatabase): UsageKindStore => {
+  type Names = 'product' | 'group' | 'kind'
+  const find = db.prepare((k, p: Params<Names>) => k('usage_kinds').where({ product: p('product'), api_group: p('group'), kind: p('kind') }).select('id').limit(1))
+  const insert = db.prepare((k, p: Params<Names>) =>
+    k('usage_kinds').insert({ product: p('product'), api_group: p('group'), kind: p('kind') }).onConflict(['product', 'api_group', 'kind']).ignore(),
+  )
+  const known = new Map<string, UsageKindId>()
+  return {
+    async ensure({ product, group, kind }) {
+      const key = `${product}/${group}/${kind}`
+      const id = known.get(key)
+      if (id !== undefined) return id
+      const binds = { product, group, kind }
+      if ((await db.first(find, binds)) === undefined) await db.run(insert, binds)
+      const row = await db.first<{ readonly id: number }>(find, binds)
+      if (row === undefined) throw new Error(`The kind ${key} was inserted and cannot be found.`)
+      // A bound on what a sender can make this process remember.
+      if (known.size < 10_000) known.set(key, row.id as UsageKindId)
+      return row.id as UsageKindId
+    },
+  }
+}

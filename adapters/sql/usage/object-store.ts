@@ -1,0 +1,122 @@
+import type { ObjectChangeType } from '../../../core/usage/events/types.ts'
+import type { StoredObject, UsageChangeStore, UsageObjectStore } from '../../../core/usage/events/ports.ts'
+import type { UnixSeconds, UsageClusterId, UsageKindId, UsageObjectId, UsageProduct } from '../../../core/usage/types.ts'
+import { insertRows } from '../kit/insert-rows.ts'
+import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import { tupleList } from './tuple-list.ts'
+
+interface ObjectRow {
+  readonly id: number
+  readonly cluster_id: number
+  readonly object_uid: string
+  readonly kind_id: number
+  readonly product: string
+  readonly api_group: string
+  readonly kind: string
+  readonly namespace: string
+  readonly namespace_uid: string
+  readonly name: string
+  readonly created_at: Num
+  readonly deleted_at: Num | null
+  readonly trial_ends_at: Num | null
+  readonly last_heard_day: number
+  readonly sends_heartbeats: Num
+}
+
+const secondsOf = (value: Num | null): UnixSeconds | undefined => (value === null ? undefined : (Number(value) as UnixSeconds))
+
+const objectOf = (row: ObjectRow): StoredObject => ({
+  id: row.id as UsageObjectId,
+  clusterId: row.cluster_id as UsageClusterId,
+  uid: row.object_uid,
+  kindId: row.kind_id as UsageKindId,
+  product: row.product as UsageProduct,
+  group: row.api_group,
+  kind: row.kind,
+  namespace: row.namespace,
+  namespaceUid: row.namespace_uid,
+  name: row.name,
+  createdAt: Number(row.created_at) as UnixSeconds,
+  deletedAt: secondsOf(row.deleted_at),
+  trialEndsAt: secondsOf(row.trial_ends_at),
+  lastHeardDay: row.last_heard_day,
+  sendsHeartbeats: Number(row.sends_heartbeats) === 1,
+})
+
+type ObjectBind =
+  | 'clusterId' | 'uid' | 'kindId' | 'namespace' | 'namespaceUid' | 'name' | 'createdAt' | 'deletedAt' | 'trialEndsAt' | 'lastHeardDay' | 'sendsHeartbeats'
+
+const objectColumns = (p: Params<ObjectBind>) => ({
+  cluster_id: p('clusterId'), object_uid: p('uid'), kind_id: p('kindId'), namespace: p('namespace'), namespace_uid: p('namespaceUid'), name: p('name'),
+  created_at: p('createdAt'), deleted_at: p('deletedAt'), trial_ends_at: p('trialEndsAt'), last_heard_day: p('lastHeardDay'), sends_heartbeats: p('sendsHeartbeats'),
+})
+
+const objectBinds = (object: Omit<StoredObject, 'id' | 'product' | 'group' | 'kind'>) => ({
+  clusterId: object.clusterId, uid: object.uid, kindId: object.kindId, namespace: object.namespace, namespaceUid: object.namespaceUid, name: object.name,
+  createdAt: object.createdAt, deletedAt: object.deletedAt ?? null, trialEndsAt: object.trialEndsAt ?? null,
+  lastHeardDay: object.lastHeardDay, sendsHeartbeats: object.sendsHeartbeats,
+})
+
+/** UsageObjectStore over the table usage_objects. */
+export const makeSqlUsageObjectStore = (db: SqlDatabase): ((runner: SqlRunner) => UsageObjectStore) => {
+  const find = tupleList<ObjectRow>(db, ['o.cluster_id', 'o.object_uid'], (k, within) =>
+    within(k('usage_objects as o').join('usage_kinds as k', 'k.id', 'o.kind_id')).select('o.*', 'k.product', 'k.api_group', 'k.kind'),
+  )
+  const insert = insertRows(db, 'usage_objects', objectColumns)
+  const update = insertRows(db, 'usage_objects', (p: Params<ObjectBind | 'id'>) => ({ id: p('id'), ...objectColumns(p) }), (rows) =>
+    rows.onConflict('id').merge(['deleted_at', 'trial_ends_at', 'last_heard_day', 'sends_heartbeats']),
+  )
+  return (runner) => ({
+    async find(uids) {
+      return (await find(runner, uids.map(({ clusterId, uid }) => [clusterId, uid]))).map(objectOf)
+    },
+    async insert(objects) {
+      await insert(runner, objects.map(objectBinds))
+    },
+    async update(objects) {
+      await update(runner, objects.map((object) => ({ id: object.id, ...objectBinds(object) })))
+    },
+  })
+}
+
+interface ChangeRow {
+  readonly object_id: number
+  readonly generation: Num
+  readonly type: string
+  readonly at: Num
+  readonly milli_cpu: Num
+  readonly memory_mib: Num
+  readonly replicas: number
+  readonly details: string
+  readonly is_trial: Num
+}
+
+/** UsageChangeStore over the tables usage_changes and usage_conflicts. */
+export const makeSqlUsageChangeStore = (db: SqlDatabase): ((runner: SqlRunner) => UsageChangeStore) => {
+  const list = tupleList<ChangeRow>(db, ['object_id'], (k, within) =>
+    within(k('usage_changes')).select('object_id', 'generation', 'type', 'at', 'milli_cpu', 'memory_mib', 'replicas', 'details', 'is_trial'),
+  )
+  type ChangeBind = 'objectId' | 'generation' | 'type' | 'at' | 'milliCpu' | 'memoryMib' | 'replicas' | 'details' | 'isTrial' | 'receivedAt'
+  const insert = insertRows(db, 'usage_changes', (p: Params<ChangeBind>) => ({
+    object_id: p('objectId'), generation: p('generation'), type: p('type'), at: p('at'), milli_cpu: p('milliCpu'), memory_mib: p('memoryMib'),
+    replicas: p('replicas'), details: p('details'), is_trial: p('isTrial'), received_at: p('receivedAt'),
+  }))
+  const insertConflicts = insertRows(db, 'usage_conflicts', (p: Params<'clusterId' | 'eventId' | 'event' | 'receivedAt'>) => ({
+    cluster_id: p('clusterId'), event_id: p('eventId'), event: p('event'), received_at: p('receivedAt'),
+  }))
+  return (runner) => ({
+    async listOf(ids) {
+      const rows = await list(runner, ids.map((id) => [id]))
+      return rows.map((row) => ({
+        objectId: row.object_id as UsageObjectId, type: row.type as ObjectChangeType, generation: Number(row.generation), at: Number(row.at) as UnixSeconds,
+        milliCpu: Number(row.milli_cpu), memoryMib: Number(row.memory_mib), replicas: row.replicas, details: row.details, isTrial: Number(row.is_trial) === 1,
+      }))
+    },
+    async insert(changes, at) {
+      await insert(runner, changes.map((change) => ({ ...change, receivedAt: at.getTime() })))
+    },
+    async insertConflicts(conflicts, at) {
+      await insertConflicts(runner, conflicts.map((conflict) => ({ ...conflict, receivedAt: at.getTime() })))
+    },
+  })
+}

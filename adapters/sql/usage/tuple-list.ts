@@ -1,0 +1,48 @@
+import type { Knex } from 'knex'
+import type { Bind, Params, SqlDatabase, SqlRunner, Statement } from '../kit/statement.ts'
+
+/** The lengths for which statements are composed. A shorter list is padded with its last tuple, so that few statements exist. */
+const lengths = [1, 4, 16, 64, 256] as const
+const longest = 256
+
+export type Tuple = readonly (number | string)[]
+
+/** Runs a statement with any number of tuples, in pieces. Returns the rows of all. */
+export type TupleList<Names extends string, Row> = (runner: SqlRunner, tuples: readonly Tuple[], binds?: Readonly<Record<Names, Bind>>) => Promise<Row[]>
+
+/** Composes a statement on the rows whose columns have one of the given tuples of values. */
+export const tupleList = <Row, Names extends string = never>(
+  db: Pick<SqlDatabase, 'prepare'>,
+  columns: readonly string[],
+  build: (k: Knex, within: (rows: Knex.QueryBuilder) => Knex.QueryBuilder, p: Params<Names>) => Knex.QueryBuilder,
+): TupleList<Names, Row> => {
+  const statements = new Map<number, Statement>()
+  const statementFor = (length: number): Statement => {
+    const known = statements.get(length)
+    if (known !== undefined) return known
+    const composed: Statement = db.prepare((k, p: Params<string>) =>
+      build(k, (rows) => rows.whereIn([...columns], Array.from({ length }, (_, row) => columns.map((_name, column) => p(slot(row, column))))), p),
+    )
+    statements.set(length, composed)
+    return composed
+  }
+  return async (runner, tuples, binds) => {
+    const rows: Row[] = []
+    for (let at = 0; at < tuples.length; at += longest) {
+      const piece = tuples.slice(at, at + longest)
+      const length = lengths.find((each) => each >= piece.length) ?? longest
+      rows.push(...(await runner.all<Row>(statementFor(length), { ...binds, ...bindsOf(piece, length) })))
+    }
+    return rows
+  }
+}
+
+const slot = (row: number, column: number): string => `t${row}_${column}`
+
+const bindsOf = (tuples: readonly Tuple[], length: number): Record<string, Bind> => {
+  const binds: Record<string, Bind> = {}
+  for (let row = 0; row < length; row += 1) {
+    for (const [column, value] of (tuples[Math.min(row, tuples.length - 1)] ?? []).entries()) binds[slot(row, column)] = value
+  }
+  return binds
+}

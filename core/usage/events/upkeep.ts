@@ -1,0 +1,89 @@
+import { isLeft, right } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../../kernel/clock.ts'
+import { laterByDays } from '../../kernel/clock.ts'
+import type { Call } from '../../kernel/principal.ts'
+import { laterByMonths, monthBounds, monthOf, monthsBetween, secondOf } from '../month.ts'
+import type { MonthKey, UnixSeconds, UsageClusterId } from '../types.ts'
+import { keptMonths } from './intervals.ts'
+import { carriedFromDay } from './plan.ts'
+import type { UsageCluster, UsageClusterStore, UsageRetention, UsageUpkeepStores, UsageUpkeepUnitOfWork } from './ports.ts'
+import { cutOf, silentBeforeDay } from './silence.ts'
+
+export interface UpkeepDeps {
+  readonly clock: Clock
+  readonly clusters: Pick<UsageClusterStore, 'listAfter'>
+  readonly unitOfWork: UsageUpkeepUnitOfWork
+}
+
+const atATime = 500
+
+const eachCluster = async ({ clusters }: Pick<UpkeepDeps, 'clusters'>, signal: AbortSignal, visit: (cluster: UsageCluster) => Promise<void>): Promise<void> => {
+  for (let after = 0; !signal.aborted; ) {
+    const page = await clusters.listAfter(after, atATime)
+    for (const cluster of page) if (!signal.aborted) await visit(cluster)
+    const last = page.at(-1)
+    if (last === undefined || page.length < atATime) return
+    after = last.id
+  }
+}
+
+/** Runs work on one cluster under its lock. */
+const locked = async ({ unitOfWork }: Pick<UpkeepDeps, 'unitOfWork'>, call: Call, id: UsageClusterId, work: (stores: UsageUpkeepStores) => Promise<void>): Promise<void> => {
+  const done = await unitOfWork.run<never, void>(call, async (stores) => {
+    await stores.clusters.lock([id])
+    await work(stores)
+    return right(undefined)
+  })
+  if (isLeft(done)) throw new Error('unreachable: upkeep refuses nothing')
+}
+
+/** Continues the intervals of objects that exist in the current month, and in earlier ones for which that was not done. Repeating it changes nothing. */
+export const makeCarryIntervals =
+  (deps: UpkeepDeps) =>
+  async (call: Call): Promise<void> => {
+    const month = monthOf(secondOf(deps.clock.now()))
+    await eachCluster(deps, call.signal, async ({ id, carriedMonth }) => {
+      if (carriedMonth >= month) return
+      await locked(deps, call, id, async ({ upkeep }) => {
+        for (const each of monthsBetween(laterByMonths(carriedMonth, 1), month)) await upkeep.carry(id, { month: each, before: laterByMonths(each, -1), ...monthBounds(each) }, carriedFromDay(each))
+      })
+    })
+  }
+
+/**
+ * Cuts the intervals of a month of objects that went silent while their cluster was heard, and undoes that for objects that were heard
+ * again. Must run before a month is closed. Repeating it changes nothing.
+ */
+export const makeCutSilentObjects =
+  (deps: UpkeepDeps) =>
+  (call: Call, month: MonthKey): Promise<void> =>
+    eachCluster(deps, call.signal, async ({ id, lastHeard }) => {
+      // Nothing of the month can be cut before its second day is over.
+      if (lastHeard < monthBounds(month).from) return
+      await locked(deps, call, id, async ({ upkeep }) => {
+        for (const interval of await upkeep.listToCut(id, month, silentBeforeDay(lastHeard))) {
+          const cut = cutOf(interval, lastHeard)
+          if (cut !== interval.cut) await upkeep.cut(id, month, { ...interval, cut })
+        }
+      })
+    })
+
+const conflictDays = 35
+const removedAtATime = 500
+const monthsAhead = 3
+
+/**
+ * Removes the intervals of months that are no longer kept, objects that were deleted before them, and conflicts after 35 days. Prepares
+ * the tables of the next months.
+ */
+export const makeExpireUsage =
+  ({ clock, retention }: { readonly clock: Clock; readonly retention: UsageRetention }) =>
+  async (signal: AbortSignal): Promise<void> => {
+    const now = clock.now()
+    const month = monthOf(secondOf(now))
+    const first = laterByMonths(month, 1 - keptMonths)
+    await retention.keepMonths(monthsBetween(first, laterByMonths(month, monthsAhead + 1)), signal)
+    const oldest = (monthBounds(first).from - conflictDays * 86_400) as UnixSeconds
+    while (!signal.aborted && (await retention.removeObjects(oldest, removedAtATime)) === removedAtATime);
+    while (!signal.aborted && (await retention.removeConflicts(laterByDays(now, -conflictDays), removedAtATime)) === removedAtATime);
+  }

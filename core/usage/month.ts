@@ -1,0 +1,97 @@
+import { unixSeconds } from '../kernel/clock.ts'
+import type { MonthKey, UnixSeconds } from './types.ts'
+
+export const daySeconds = 86_400
+const hourSeconds = 3600
+
+const firstYear = 2000
+const lastYear = 9998
+
+/** The months by their English names, January first. */
+export const monthNames = [
+  'January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December',
+] as const
+
+/** A month in seconds: `from` is its first second, `to` is just after its last. */
+export interface MonthBounds {
+  readonly from: UnixSeconds
+  readonly to: UnixSeconds
+}
+
+/** Returns a month of the years 2000 to 9998; undefined for any other. Months are numbered from 1. */
+export const monthKey = (year: number, month: number): MonthKey | undefined =>
+  Number.isInteger(year) && Number.isInteger(month) && year >= firstYear && year <= lastYear && month >= 1 && month <= 12 ? keyOf(year, month) : undefined
+
+const keyOf = (year: number, month: number): MonthKey => (year * 100 + month) as MonthKey
+
+export const yearOf = (month: MonthKey): number => Math.floor(month / 100)
+/** Returns 1 to 12. */
+export const monthNumber = (month: MonthKey): number => month % 100
+
+/** Returns the English name of a month. */
+export const monthName = (month: MonthKey): (typeof monthNames)[number] => monthNames[monthNumber(month) - 1] ?? 'January'
+
+const years = /^\d{4}$/
+const numbers = /^(?:0?[1-9]|1[0-2])$/
+
+/** Parses a year of four digits and a month, which is a number (`6`, `06`) or an English name in any case. */
+export const parseMonth = (year: string, month: string): MonthKey | undefined => {
+  if (!years.test(year)) return undefined
+  const byName = monthNames.findIndex((name) => name.toLowerCase() === month.toLowerCase()) + 1
+  return monthKey(Number(year), byName > 0 ? byName : numbers.test(month) ? Number(month) : 0)
+}
+
+const secondsOf = (year: number, month: number, day = 1): UnixSeconds => (Date.UTC(year, month - 1, day) / 1000) as UnixSeconds
+
+/** Returns the second in which an instant is. */
+export const secondOf = (at: Date): UnixSeconds => unixSeconds(at) as UnixSeconds
+
+/** Returns the month of an instant. */
+export const monthOf = (at: UnixSeconds): MonthKey => {
+  const date = new Date(at * 1000)
+  return keyOf(date.getUTCFullYear(), date.getUTCMonth() + 1)
+}
+
+/** Returns the month that many months later. A negative number gives an earlier month. */
+export const laterByMonths = (month: MonthKey, count: number): MonthKey => {
+  const index = yearOf(month) * 12 + monthNumber(month) - 1 + count
+  return keyOf(Math.floor(index / 12), (index % 12) + 1)
+}
+
+export const monthBounds = (month: MonthKey): MonthBounds => {
+  const next = laterByMonths(month, 1)
+  return { from: secondsOf(yearOf(month), monthNumber(month)), to: secondsOf(yearOf(next), monthNumber(next)) }
+}
+
+/** Returns the true length of a month. */
+export const monthSeconds = (month: MonthKey): number => {
+  const { from, to } = monthBounds(month)
+  return to - from
+}
+
+/** Returns 28 to 31. */
+export const daysOfMonth = (month: MonthKey): number => monthSeconds(month) / daySeconds
+
+/** Returns the months from `first` to `last`, both included; none if `last` is earlier. */
+export const monthsBetween = (first: MonthKey, last: MonthKey): readonly MonthKey[] => {
+  const months: MonthKey[] = []
+  for (let month = first; month <= last; month = laterByMonths(month, 1)) months.push(month)
+  return months
+}
+
+/** Returns the days since the epoch. */
+export const dayOf = (at: UnixSeconds): number => Math.floor(at / daySeconds)
+
+/** Returns the hour of its month in which an instant is, from 0. */
+export const hourOfMonth = (at: UnixSeconds): number => Math.floor((at - monthBounds(monthOf(at)).from) / hourSeconds)
+
+/** Returns the first second of the hour of an instant. */
+export const hourStart = (at: UnixSeconds): UnixSeconds => (at - (at % hourSeconds)) as UnixSeconds
+
+/** Returns the same second of the next month, on its last day if it has no such day: 31 January gives 28 or 29 February. */
+export const oneMonthAfter = (at: UnixSeconds): UnixSeconds => {
+  const next = laterByMonths(monthOf(at), 1)
+  const day = new Date(at * 1000).getUTCDate()
+  const ofDay = at - dayOf(at) * daySeconds
+  return (secondsOf(yearOf(next), monthNumber(next), Math.min(day, daysOfMonth(next))) + ofDay) as UnixSeconds
+}

@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto'
+import test from 'ava'
+import type { PopulatedService } from '../support/populated-service.ts'
+import { populatedClusterUid, startPopulatedService } from '../support/populated-service.ts'
+import type { ServiceAnswer } from '../support/send-json.ts'
+import { startService } from '../support/service.ts'
+import { clusterHeard, newObject } from './event-world.ts'
+
+/** Events over HTTP, as programs in clusters report them. */
+
+let service: PopulatedService
+const path = '/api/v1/usage/harbour/events'
+
+test.before(async () => {
+  service = await startPopulatedService({ MOORAGE_BILLING_ENABLED: 'true' })
+})
+test.after.always(() => service?.stop())
+
+const now = (seconds = 0): string => new Date(Date.now() + seconds * 1000).toISOString()
+const report = async (events: unknown, options: { readonly token?: string; readonly path?: string; readonly clusterUID?: unknown; readonly key?: string } = {}): Promise<ServiceAnswer> => {
+  const token = options.token ?? (await service.tokenFor('alice'))
+  const headers = options.key === undefined ? {} : { 'Idempotency-Key': options.key }
+  return service.send('POST', options.path ?? path, { token, headers, body: { clusterUID: options.clusterUID ?? populatedClusterUid, events } })
+}
+const words = ({ json }: ServiceAnswer): readonly string[] => (json as { results: { result: string; reason?: string }[] }).results.map(({ result, reason }) => reason ?? result)
+const rows = (): readonly number[] => ['usage_clusters', 'usage_objects', 'usage_changes', 'usage_intervals', 'usage_conflicts', 'usage_presence'].map((table) => Number(service.sql(`select count(*) as n from ${table}`)[0]?.['n']))
+const object = () => newObject({ createdAt: now(-3600) })
+
+test.serial('each event has its result, in order; what is repeated or refused is said', async (t) => {
+  const one = object()
+  const created = { ...one.created(now(-60)), id: 'a' }
+  const first = await report([created, clusterHeard(now()), { ...one.created(now(86_400)), id: 'late' }])
+  t.is(first.status, 200, first.text)
+  t.deepEqual(words(first), ['accepted', 'accepted', 'too-early'])
+  t.deepEqual(first.json.results.map(({ id }: { id: string }) => id).slice(0, 1), ['a'])
+  t.deepEqual(words(await report([created, { ...created, milliCPU: 7 }])), ['repeated', 'conflict'])
+  t.is(service.sql('select * from usage_changes').length, 1)
+})
+
+test.serial('a robot account whose team may report usage reports; people who may not are refused, strangers find nothing', async (t) => {
+  const alice = await service.tokenFor('alice')
+  const role = await service.send('POST', '/api/v1/authz/roles?org=harbour', { token: alice, body: { name: 'meter', permissions: [{ namespace: 'usage_mgmt', action: 'report usage' }], teamIDs: [service.world.teamIds.Viewers] } })
+  t.is(role.status, 201, role.text)
+  const robots = await service.send('GET', '/api/v1/orgs/harbour/robots', { token: alice })
+  t.is(robots.status, 200)
+  const made = await service.send('POST', '/api/v1/orgs/harbour/robots/lifter/tokens', { token: alice, body: { name: 'meter' } })
+  t.is(made.status, 201, made.text)
+  const robot = (made.json.sha1 ?? made.json.token) as string
+  t.deepEqual(words(await report([clusterHeard(now())], { token: robot })), ['accepted'])
+  const before = rows()
+  t.is((await report([object().created(now())], { token: robot, path: '/api/v1/usage/lagoon/events' })).status, 404)
+  t.is((await report([object().created(now())], { token: await service.tokenFor('eddie') })).status, 403)
+  t.is((await report([object().created(now())], { token: await service.tokenFor('dora') })).status, 404)
+  t.is((await service.send('POST', path, { body: { clusterUID: populatedClusterUid, events: [clusterHeard(now())] } })).status, 401)
+  t.is((await report([object().created(now())], { token: await service.tokenFor('alice', ['read:billing']) })).status, 403)
+  t.deepEqual(rows(), before)
+})
+
+test.serial('a cluster that the account does not know is 404 and changes nothing, also in an account that is the caller\'s own', async (t) => {
+  const before = rows()
+  t.is((await report([object().created(now())], { clusterUID: randomUUID() })).status, 404)
+  t.is((await report([object().created(now())], { path: '/api/v1/usage/alice/events' })).status, 404)
+  t.is((await report([object().created(now())], { clusterUID: 'pier' })).status, 422)
+  // The UID of the cluster as that of an object, a namespace or an event names nothing that exists.
+  const own = { ...newObject({ uid: populatedClusterUid, namespaceUID: populatedClusterUid, name: populatedClusterUid, createdAt: now(-10) }).created(now()), id: populatedClusterUid }
+  t.deepEqual(rows(), before)
+  t.deepEqual(words(await report([own])), ['accepted'])
+})
+
+test.serial('bad input is refused as a whole where it is no report, and per event where an event is not valid; neither changes anything', async (t) => {
+  const before = rows()
+  const created = object().created(now())
+  const text = (events: string): string => `{"clusterUID":"${populatedClusterUid}","events":[${events}]}`
+  const alice = await service.tokenFor('alice')
+  for (const [title, body, status] of [
+    ['no JSON', '{"clusterUID":', 400],
+    ['no events', text(''), 422],
+    ['1,001 events', text(Array.from({ length: 1001 }, () => JSON.stringify(clusterHeard(now()))).join()), 422],
+    ['an event that is a number', text('1'), 422],
+    ['a generation of 2^63', text(JSON.stringify(created).replace('"generation":1', '"generation":9223372036854775808')), 422],
+    ['an amount that is a text', text(JSON.stringify({ ...created, milliCPU: '1' })), 422],
+    ['an event id that is a number', text(JSON.stringify({ ...created, id: 1 })), 422],
+    ['events that are an object', `{"clusterUID":"${populatedClusterUid}","events":{}}`, 422],
+    ['no cluster', '{"events":[]}', 422],
+  ] as const) {
+    const { status: got, json } = await service.send('POST', path, { token: alice, headers: { 'Content-Type': 'application/json' }, body })
+    t.is(got, status, title)
+    t.is(typeof json.message, 'string', title)
+  }
+  const refused = await report([{ ...created, milliCPU: -1 }, { ...created, generation: -(2 ** 53 - 1) }, { ...created, time: '9999-12-31T23:59:59Z' }, { ...created, time: now(-86_400 * 36) }, { ...created, type: 'constructor' }])
+  t.deepEqual(words(refused), ['invalid', 'invalid', 'too-early', 'too-late', 'invalid'])
+  t.deepEqual(rows(), before)
+})
+
+test.serial('a million events in one request are refused by the size of the body, and another request is served during it', async (t) => {
+  const before = rows()
+  const alice = await service.tokenFor('alice')
+  const body = `{"clusterUID":"${populatedClusterUid}","events":[${Array(1_000_000).fill('{"id":"1","type":"cluster.heartbeat","time":"2026-11-22T10:00:00Z"}').join()}]}`
+  const [large, other] = await Promise.all([
+    service.send('POST', path, { token: alice, headers: { 'Content-Type': 'application/json' }, body }).then(({ status }) => status, () => 413),
+    report([clusterHeard(now())], { token: alice }),
+  ])
+  t.is(large, 413)
+  t.is(other.status, 200)
+  t.deepEqual(rows().slice(0, 5), before.slice(0, 5))
+})
+
+test.serial('under an Idempotency-Key a repeated request has the first answer', async (t) => {
+  const key = randomUUID()
+  const events = [object().created(now()), { ...object().created(now()), milliCPU: -1 }]
+  const token = await service.tokenFor('alice')
+  const first = await report(events, { key, token })
+  t.deepEqual(words(first), ['accepted', 'invalid'])
+  const again = await report(events, { key, token })
+  t.is(again.text, first.text)
+  t.deepEqual(words(await report(events)), ['repeated', 'invalid'])
+})
+
+test('where billing is off there is no such route, for any caller', async (t) => {
+  const other = await startService()
+  t.teardown(() => other.stop())
+  for (const token of [undefined, other.adminToken]) {
+    const { status } = await other.send('POST', '/api/v1/usage/admin/events', { ...(token === undefined ? {} : { token }), body: { clusterUID: populatedClusterUid, events: [clusterHeard(now())] } })
+    t.is(status, 404)
+  }
+})
