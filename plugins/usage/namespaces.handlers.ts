@@ -11,7 +11,7 @@ export const namespaceReportGroup = defineGroup({
   routes: (given) => [
     handle(reportNamespaces, makeReportNamespaces(given), {
       input: ({ grant }) => ({ ownerId: grant.ownerId }),
-      // It is read anew for each request, so its tag is never seen again.
+      // It is read for each request, so each answer has another tag.
       reply: ({ generatedAt, json }) => ({ lastModified: generatedAt, representations: [{ contentType: 'application/json; charset=utf-8', tag: `at-${generatedAt.getTime()}`, pieces: json }] }),
     }),
     handle(reportNamespace, makeReportNamespace(given), {

@@ -2,8 +2,8 @@ import { ClientBillingDisabled, UsageNamespaceMissing } from '../../core/usage/v
 import { query, requires } from '../kit/access.ts'
 import { json, streamed } from '../kit/reply.ts'
 import { routesOf } from '../kit/shared-route.ts'
-import { NamespacePath, namespaceExample, NamespaceUsageReport, NamespaceUsageReports } from './namespaces.codecs.ts'
-import { InAccount } from './views.codecs.ts'
+import { NamespacePath, namespaceExample, NamespaceUsageReport, NamespaceUsageReports } from './namespace-codecs.ts'
+import { InAccount } from './view-codecs.ts'
 
 const route = routesOf({
   tag: 'Billing Dashboard',

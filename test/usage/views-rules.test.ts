@@ -11,7 +11,7 @@ import { csvCell } from '../../core/usage/views/csv.ts'
 import { addFigures, narrowedItem, zeroFigures } from '../../core/usage/views/narrow-view.ts'
 import { divideTotal, makeRunningShares, totalShown } from '../../core/usage/views/shares.ts'
 import { monthNames } from '../../core/usage/views/view-writer.ts'
-import { monthNumber } from '../../plugins/usage/views.codecs.ts'
+import { monthNumber } from '../../plugins/usage/view-codecs.ts'
 
 const texts = fc.string({ unit: 'binary', maxLength: 300 })
 const perUnit = fc.integer({ min: 2, max: 10_000 }).map((half) => BigInt(half) * 2n)
