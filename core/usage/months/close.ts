@@ -72,7 +72,7 @@ const nextRevision = (previous: UsageMonth | undefined, { month, as }: CloseInpu
 
 /**
  * Computes a month of an owner and publishes it as a revision. Everything is written under a revision that no reader sees, in short
- * transactions, so that nobody waits for it; then one transaction publishes it. A run that ends in between leaves rows without effect, which
+ * transactions, so that no other change waits for it; then one transaction publishes it. A run that ends in between leaves rows without effect, which
  * the next run removes. A final revision is never replaced: a new one has the next number. A run that finds the same input writes nothing.
  */
 export const makeCloseMonth = (deps: CloseDeps): CloseMonth => {
