@@ -3,6 +3,8 @@ import fc from 'fast-check'
 import { coverageOf, covers } from '../../core/usage/months/coverage.ts'
 import { daysOf, daySeconds, monthEnd, monthKey, monthStart, secondsOf } from '../../core/usage/months/calendar.ts'
 import { graceSeconds, heardSpans, hoursOf, longestSilenceSeconds } from '../../core/usage/months/presence.ts'
+import { parseIntervals } from '../../core/usage/months/product-month.ts'
+import type { CutInterval } from '../../core/usage/months/roll-up.ts'
 import { addDays, DaySums, usageOfObject } from '../../core/usage/months/roll-up.ts'
 import { modesIn, segmentsOf } from '../../core/usage/months/segments.ts'
 import type { UnixSeconds, UsageClusterId } from '../../core/usage/types.ts'
@@ -152,4 +154,14 @@ test('the events of a day are the creation, the changes and the deletion on it',
   t.deepEqual(eventsOf(start - 5, undefined, interval(start, start + 90_000), interval(start + 90_000, end)), { 2: 1 })
   // The last second of the month, to which 23:59:59.999 is rounded down.
   t.deepEqual(eventsOf(start, end - 1, interval(start, end - 1)), { 1: 1, 30: 1 })
+})
+
+test('intervals are parsed from their text in the order of time', (t) => {
+  const textOf = (intervals: readonly CutInterval[]): string => intervals.map(({ from, to, cutAt, milliCpu, memoryMib, generation, replicas }) => [from, to, cutAt, milliCpu, memoryMib, generation, replicas].join(',')).join(';')
+  fc.assert(
+    fc.property(someMonth.chain(someIntervals), (intervals) => {
+      t.deepEqual(parseIntervals(textOf(intervals)), intervals)
+      t.deepEqual(parseIntervals(textOf(intervals.toReversed())), intervals)
+    }),
+  )
 })

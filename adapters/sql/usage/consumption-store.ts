@@ -1,4 +1,3 @@
-import { monthEnd, monthStart } from '../../../core/usage/months/calendar.ts'
 import type { ConsumptionStore } from '../../../core/usage/months/ports.ts'
 import { withOwner } from '../contracts/contract-store.ts'
 import type { ContractRow } from '../contracts/rows.ts'
@@ -29,8 +28,8 @@ const compose = (db: SqlDatabase) => ({
 export const makeSqlConsumptionStore = (db: SqlDatabase): ((runner: SqlRunner) => ConsumptionStore) => {
   const s = compose(db)
   return (runner) => ({
-    async listWithQuota(month) {
-      const rows = await runner.all<ContractRow>(s.inForce, { from: monthStart(month) * 1000, to: monthEnd(month) * 1000 })
+    async listWithQuota(from, to) {
+      const rows = await runner.all<ContractRow>(s.inForce, { from: from.getTime(), to: to.getTime() })
       return rows.map(contractOf).filter(({ quota }) => quota.enabled)
     },
     async find(contractId, month) {

@@ -1,10 +1,5 @@
 import type { Contract } from '../../../core/contracts/types.ts'
-import type { BindingTime } from '../../../core/usage/months/coverage.ts'
-import { laterMonth, monthEnd, monthStart } from '../../../core/usage/months/calendar.ts'
-import type { ClusterFacts, OwnerFacts } from '../../../core/usage/months/ports.ts'
-import type { Span } from '../../../core/usage/months/presence.ts'
-import { longestSilenceSeconds } from '../../../core/usage/months/presence.ts'
-import type { ModeChange } from '../../../core/usage/months/segments.ts'
+import type { ClusterFacts, OwnerFacts, ReadWindow } from '../../../core/usage/months/ports.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import type { ClusterMode, MonthKey, UnixSeconds, UsageClusterId } from '../../../core/usage/types.ts'
 import { withOwner } from '../contracts/contract-store.ts'
@@ -63,10 +58,10 @@ const compose = (db: SqlDatabase) => ({
 })
 
 /** Returns the function that reads what divides the time of the clusters of an owner: eight statements, however many clusters there are. */
-export const makeFactsOf = (db: SqlDatabase): ((runner: SqlRunner, ownerId: AccountId, month: MonthKey) => Promise<OwnerFacts>) => {
+export const makeFactsOf = (db: SqlDatabase): ((runner: SqlRunner, ownerId: AccountId, window: ReadWindow) => Promise<OwnerFacts>) => {
   const s = compose(db)
-  return async (runner, ownerId, month) => {
-    const binds = { ownerId, first: laterMonth(month, -2), last: laterMonth(month, 2), end: monthEnd(month), endMs: monthEnd(month) * 1000, from: monthStart(month) - longestSilenceSeconds }
+  return async (runner, ownerId, { firstPresence, lastPresence, to, outagesFrom }) => {
+    const binds = { ownerId, first: firstPresence, last: lastPresence, end: to, endMs: to * 1000, from: outagesFrom }
     const names = new Map<string, string>()
     for (const { uid, display_name: name } of await runner.all<NamedRow>(s.bound, binds)) names.set(uid, name)
     for (const { uid, display_name: name } of await runner.all<NamedRow>(s.recorded, binds)) names.set(uid, name)
@@ -79,7 +74,7 @@ export const makeFactsOf = (db: SqlDatabase): ((runner: SqlRunner, ownerId: Acco
       id: Number(id) as UsageClusterId,
       uid,
       displayName: names.get(uid) ?? uid,
-      presence: (presence.get(Number(id)) ?? []).map((row) => ({ start: monthStart(row.month as MonthKey), bits: row.hours })),
+      presence: (presence.get(Number(id)) ?? []).map((row) => ({ month: row.month as MonthKey, bits: row.hours })),
       outages: outages.filter((row) => row.cluster_uid === '' || row.cluster_uid === uid).map(spanOf),
       modeChanges: (modes.get(Number(id)) ?? []).map(modeOf),
       bindings: (bindings.get(uid) ?? []).map(bindingOf),
@@ -88,11 +83,11 @@ export const makeFactsOf = (db: SqlDatabase): ((runner: SqlRunner, ownerId: Acco
   }
 }
 
-const spanOf = ({ from_at: from, to_at: to }: OutageRow): Span => ({ from: Number(from) as UnixSeconds, to: Number(to) as UnixSeconds })
+const spanOf = ({ from_at: from, to_at: to }: OutageRow): ClusterFacts['outages'][number] => ({ from: Number(from) as UnixSeconds, to: Number(to) as UnixSeconds })
 
-const modeOf = ({ at, event_id: eventId, mode }: ModeRow): ModeChange => ({ at: Number(at) as UnixSeconds, eventId, mode })
+const modeOf = ({ at, event_id: eventId, mode }: ModeRow): ClusterFacts['modeChanges'][number] => ({ at: Number(at) as UnixSeconds, eventId, mode })
 
-const bindingOf = (row: BindingRow): BindingTime => ({
+const bindingOf = (row: BindingRow): ClusterFacts['bindings'][number] => ({
   contractId: Number(row.contract_id),
   clusterUid: row.cluster_uid,
   boundFrom: new Date(Number(row.bound_from)),

@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { monthStart } from '../../../core/usage/months/calendar.ts'
 import type { ReportedObject, UsageInputs } from '../../../core/usage/months/ports.ts'
 import type { MonthKey, UnixSeconds, UsageClusterId, UsageKind, UsageObjectId } from '../../../core/usage/types.ts'
 import { chunksOf, listSlots, paddedList } from '../kit/fragments.ts'
@@ -122,13 +121,13 @@ export const makeSqlUsageInputs = (db: SqlDatabase, maxTextLength = mostText): U
   }
 
   return {
-    factsOf: (ownerId, month) => factsOf(db, ownerId, month),
-    async *objectsOf(clusterId, month) {
+    factsOf: (ownerId, window) => factsOf(db, ownerId, window),
+    async *objectsOf(clusterId, { month, from }) {
       const kinds = new Map((await db.all<KindRow>(s.kinds, {})).map((row) => [Number(row.id), row]))
       const place = { month, clusterId }
       const texts = await scan(place)
       for (let after = ''; ;) {
-        const rows = await db.all<ObjectRow>(s.objects, { clusterId, after, start: monthStart(month), limit: objectPage })
+        const rows = await db.all<ObjectRow>(s.objects, { clusterId, after, start: from, limit: objectPage })
         const found = texts ?? (await lookUp(place, rows.map(({ id }) => Number(id))))
         const objects = rows.flatMap((row): readonly ReportedObject[] => {
           const intervals = found.get(Number(row.id))

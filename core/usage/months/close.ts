@@ -10,7 +10,7 @@ import { token } from '../../kernel/token.ts'
 import { defineAudit } from '../../kernel/unit-of-work.ts'
 import type { MonthKey, UnixSeconds, UsageMonth, UsageMonthStatus } from '../types.ts'
 import { monthEnd, monthText } from './calendar.ts'
-import { isFinalDue, provisionalDelaySeconds } from './due-months.ts'
+import { isFinalDue, provisionalDelaySeconds } from './closing-times.ts'
 import { holdLease } from './lease.ts'
 import type { MonthReport, MonthStore, MonthUnitOfWork, NewRevision, ProductViews } from './ports.ts'
 import { UsageMonthBusy, UsageMonthMissing, UsageMonthNotClosable } from './ports.ts'
@@ -72,7 +72,7 @@ const nextRevision = (previous: UsageMonth | undefined, { month, as }: CloseInpu
 
 /**
  * Computes a month of an owner and publishes it as a revision. Everything is written under a revision that no reader sees, in short
- * transactions, so that nobody waits for it; then one transaction publishes it. A run that ends in between leaves rows without effect, which
+ * transactions, so that no other change waits for it; then one transaction publishes it. A run that ends in between leaves rows without effect, which
  * the next run removes. A final revision is never replaced: a new one has the next number. A run that finds the same input writes nothing.
  */
 export const makeCloseMonth = (deps: CloseDeps): CloseMonth => {

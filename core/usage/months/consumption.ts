@@ -9,9 +9,9 @@ import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { token } from '../../kernel/token.ts'
 import type { MonthKey, UnixSeconds, UsedAmount } from '../types.ts'
 import { decimalOf, perCoreMonth, perGibMonth, thousandthsOf } from './amounts.ts'
-import { monthOf, monthText } from './calendar.ts'
+import { monthEnd, monthOf, monthStart, monthText } from './calendar.ts'
 import type { ConsumptionStore, UsageInputs } from './ports.ts'
-import { parseIntervals, segmentsOfCluster } from './product-month.ts'
+import { parseIntervals, readWindow, segmentsOfCluster } from './product-month.ts'
 import { eachPiece } from './roll-up.ts'
 
 /** The stores of an alert, in one transaction. */
@@ -49,11 +49,12 @@ const consumptionOf = async (inputs: UsageInputs, contracts: readonly Contract[]
   const [first] = contracts
   const used = new Map<number, { cpu: bigint; memory: bigint }>(contracts.map(({ id }) => [id, { cpu: 0n, memory: 0n }]))
   if (first === undefined) return new Map()
-  const facts = await inputs.factsOf(first.ownerId, month)
+  const window = readWindow(month)
+  const facts = await inputs.factsOf(first.ownerId, window)
   for (const cluster of facts.clusters) {
     if (!cluster.bindings.some(({ contractId }) => used.has(contractId))) continue
     const segments = segmentsOfCluster(cluster, facts.contracts, month, unixSeconds(now) as UnixSeconds)
-    for await (const objects of inputs.objectsOf(cluster.id, month)) {
+    for await (const objects of inputs.objectsOf(cluster.id, window)) {
       signal.throwIfAborted()
       for (const { object, intervals } of objects) {
         eachPiece(parseIntervals(intervals), segments.get(object.product) ?? [], object.trialEndsAt, ({ use, contractId, from, to, milliCpu, memoryMib }) => {
@@ -90,7 +91,7 @@ export const makeUpdateConsumption =
   async (call: Call): Promise<void> => {
     const now = clock.now()
     const month = currentMonth(now)
-    const contracts = await consumption.listWithQuota(month)
+    const contracts = await consumption.listWithQuota(new Date(monthStart(month) * 1000), new Date(monthEnd(month) * 1000))
     for (const [, own] of Map.groupBy(contracts, ({ ownerId }) => ownerId)) {
       const used = await consumptionOf(inputs, own, month, now, call.signal)
       for (const contract of own) {

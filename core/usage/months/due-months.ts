@@ -6,21 +6,11 @@ import type { Call } from '../../kernel/principal.ts'
 import type { MonthKey, UnixSeconds, UsageMonth } from '../types.ts'
 import { laterMonth, monthEnd, monthOf } from './calendar.ts'
 import type { CloseMonth } from './close.ts'
+import { isFinalDue, provisionalDelaySeconds } from './closing-times.ts'
 import type { MonthStore } from './ports.ts'
-
-/** A month is computed from 00:30 UTC of the next one on, */
-export const provisionalDelaySeconds = 30 * 60
-/** and for good 72 hours after its end; a reopened one 72 hours after that. */
-export const finalDelaySeconds = 72 * 3600
 
 /** Intervals are kept that long: an older month cannot be computed any more. */
 const keptMonths = 13
-
-/** Reports whether a month becomes final now. `newest` is its newest revision. */
-export const isFinalDue = (newest: UsageMonth | undefined, month: MonthKey, now: Date): boolean => {
-  const reopened = newest !== undefined && newest.revision > 1 ? unixSeconds(newest.generatedAt) : 0
-  return unixSeconds(now) >= Math.max(monthEnd(month), reopened) + finalDelaySeconds
-}
 
 export interface DueMonth {
   readonly ownerId: AccountId

@@ -5,7 +5,7 @@ import type { MonthKey, UsageClass, UsageMonth, UsageObject, UsageProduct, Usage
 import { monthText } from './calendar.ts'
 import type { MonthStore, UsageInputs } from './ports.ts'
 import { UsageMonthMissing } from './ports.ts'
-import { parseIntervals } from './product-month.ts'
+import { parseIntervals, readWindow } from './product-month.ts'
 import type { UsagePiece } from './roll-up.ts'
 import { eachPiece } from './roll-up.ts'
 
@@ -40,7 +40,7 @@ export const makeExplain =
     const { ownerId, month: key, product, clusterUid } = input
     const month = await months.newest(ownerId, key)
     if (month === undefined) return left(UsageMonthMissing(`The month ${monthText(key)} was not closed yet.`))
-    const { clusters } = await inputs.factsOf(ownerId, key)
+    const { clusters } = await inputs.factsOf(ownerId, readWindow(key))
     const cluster = clusters.find(({ uid }) => uid === clusterUid)
     if (cluster === undefined) return left(UsageMonthMissing(`No cluster with the UID ${clusterUid} reports usage to the account.`))
     const segments = await months.segmentsOf(month.id, cluster.id, product)
@@ -48,7 +48,7 @@ export const makeExplain =
   }
 
 async function* piecesOf(inputs: UsageInputs, { product, month, objectUid, contractId, use }: ExplainInput, clusterId: UsageSegment['clusterId'], segments: readonly UsageSegment[]): AsyncGenerator<readonly ExplainedPiece[]> {
-  for await (const objects of inputs.objectsOf(clusterId, month)) {
+  for await (const objects of inputs.objectsOf(clusterId, readWindow(month))) {
     const pieces: ExplainedPiece[] = []
     for (const { object, intervals } of objects) {
       if (object.product !== product || (objectUid !== undefined && object.uid !== objectUid)) continue

@@ -22,8 +22,8 @@ export interface ClusterFacts {
   readonly uid: string
   /** Of the record of the cluster or its binding; the UID if there is neither. */
   readonly displayName: string
-  /** The hours in which it was heard, as bits, for each month from two before to two after. `start` is the first second of a month. */
-  readonly presence: readonly { readonly start: UnixSeconds; readonly bits: Uint8Array }[]
+  /** The hours in which it was heard, as bits, ascending by month. */
+  readonly presence: readonly { readonly month: MonthKey; readonly bits: Uint8Array }[]
   readonly outages: readonly Span[]
   readonly modeChanges: readonly ModeChange[]
   readonly bindings: readonly BindingTime[]
@@ -44,11 +44,23 @@ export interface ReportedObject {
   readonly intervals: string
 }
 
+/** What is read of the tables of events for one month. */
+export interface ReadWindow {
+  readonly month: MonthKey
+  readonly from: UnixSeconds
+  readonly to: UnixSeconds
+  /** Of the presence: a silence of up to 35 days may begin before the month and end after it. */
+  readonly firstPresence: MonthKey
+  readonly lastPresence: MonthKey
+  /** Outages that ended before are left out. */
+  readonly outagesFrom: UnixSeconds
+}
+
 /** Reads what was reported. Each call of an iterator returns within a few milliseconds of work, so that it holds up nothing else. */
 export interface UsageInputs {
-  factsOf(ownerId: AccountId, month: MonthKey): Promise<OwnerFacts>
+  factsOf(ownerId: AccountId, window: ReadWindow): Promise<OwnerFacts>
   /** Returns the objects of all products in a cluster that have intervals in the month, ascending by UID. */
-  objectsOf(clusterId: UsageClusterId, month: MonthKey): AsyncIterable<readonly ReportedObject[]>
+  objectsOf(clusterId: UsageClusterId, window: ReadWindow): AsyncIterable<readonly ReportedObject[]>
 }
 export const UsageInputsToken = token<UsageInputs>('usage.UsageInputs')
 
@@ -128,8 +140,8 @@ export const MonthReportToken = token<MonthReport>('usage.MonthReport')
 
 /** What contracts have used so far in a month. */
 export interface ConsumptionStore {
-  /** Returns the contracts of all accounts that have a quota and are in force at some time of the month. */
-  listWithQuota(month: MonthKey): Promise<readonly Contract[]>
+  /** Returns the contracts of all accounts that have a quota and whose start and end are around a time between two instants. */
+  listWithQuota(from: Date, to: Date): Promise<readonly Contract[]>
   find(contractId: number, month: MonthKey): Promise<{ readonly milliCpuSeconds: bigint; readonly mebibyteSeconds: bigint } | undefined>
   set(contractId: number, month: MonthKey, used: { readonly milliCpuSeconds: bigint; readonly mebibyteSeconds: bigint }, at: Date): Promise<void>
   /** Returns false if the alert was sent before. */

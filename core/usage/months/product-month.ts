@@ -2,10 +2,10 @@ import type { Contract } from '../../contracts/types.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { MonthKey, UnixSeconds, UsageObject, UsageProduct, UsageSegment } from '../types.ts'
 import { usageProducts } from '../types.ts'
-import { monthEnd, monthStart } from './calendar.ts'
+import { laterMonth, monthEnd, monthStart } from './calendar.ts'
 import { coverageOf, covers } from './coverage.ts'
-import type { ClusterFacts, OwnerFacts, ReportedObject, Spool, Spools, UsageInputs } from './ports.ts'
-import { clipped, heardSpans, hoursOf } from './presence.ts'
+import type { ClusterFacts, OwnerFacts, ReadWindow, ReportedObject, Spool, Spools, UsageInputs } from './ports.ts'
+import { clipped, heardSpans, hoursOf, longestSilenceSeconds } from './presence.ts'
 import type { CutInterval } from './roll-up.ts'
 import { addDays, DaySums, usageOfObject } from './roll-up.ts'
 import type { Coverage } from './segments.ts'
@@ -19,6 +19,8 @@ export interface RunningDigest {
   end(): string
 }
 
+const [zero, nine] = [48, 57]
+
 /** Parses intervals as they are read: fields are joined by commas, intervals by semicolons. Returns them in the order of time. */
 export const parseIntervals = (text: string): readonly CutInterval[] => {
   const numbers: number[] = []
@@ -26,7 +28,7 @@ export const parseIntervals = (text: string): readonly CutInterval[] => {
   // Split and Number take several times as long, and a month has millions of intervals.
   for (let index = 0; index < text.length; index += 1) {
     const code = text.charCodeAt(index)
-    if (code >= 48) value = value * 10 + (code - 48)
+    if (code >= zero && code <= nine) value = value * 10 + (code - zero)
     else {
       numbers.push(value)
       value = 0
@@ -52,10 +54,20 @@ export const parseIntervals = (text: string): readonly CutInterval[] => {
   return isOrdered ? intervals : intervals.toSorted((a, b) => a.from - b.from)
 }
 
+/** Returns what is read for a month. */
+export const readWindow = (month: MonthKey): ReadWindow => ({
+  month,
+  from: monthStart(month),
+  to: monthEnd(month),
+  firstPresence: laterMonth(month, -2),
+  lastPresence: laterMonth(month, 2),
+  outagesFrom: (monthStart(month) - longestSilenceSeconds) as UnixSeconds,
+})
+
 /** Returns the segments of each product in a cluster. */
 export const segmentsOfCluster = (facts: ClusterFacts, contracts: readonly Contract[], month: MonthKey, asOf: UnixSeconds): ReadonlyMap<UsageProduct, readonly UsageSegment[]> => {
   const window = { from: monthStart(month), to: monthEnd(month) }
-  const hours = facts.presence.flatMap(({ start, bits }) => hoursOf(bits, start))
+  const hours = facts.presence.flatMap((each) => hoursOf(each.bits, monthStart(each.month)))
   const heard = heardSpans({ hours, outages: facts.outages, asOf })
   const coverages = facts.bindings.flatMap((binding): readonly { readonly contract: Contract; readonly coverage: Coverage }[] => {
     const contract = contracts.find(({ id }) => id === binding.contractId)
@@ -100,7 +112,8 @@ export interface GatherInput {
  */
 export const gatherMonth = async ({ inputs, spools, digest }: GatherDeps, input: GatherInput): Promise<GatheredMonth> => {
   const { ownerId, month, asOf, signal, onProgress } = input
-  const facts = await inputs.factsOf(ownerId, month)
+  const window = readWindow(month)
+  const facts = await inputs.factsOf(ownerId, window)
   const hash = digest()
   hash.add(JSON.stringify(facts.contracts.map(({ id, name, product, features, quota }) => [id, name, product, features, quota])))
   const files = new Map<UsageProduct, Spool>()
@@ -116,7 +129,7 @@ export const gatherMonth = async ({ inputs, spools, digest }: GatherDeps, input:
       const ofCluster = segmentsOfCluster(cluster, facts.contracts, month, asOf)
       hash.add(JSON.stringify([cluster.uid, cluster.displayName, modesIn(cluster.modeChanges, { from: monthStart(month), to: monthEnd(month) }), [...ofCluster]]))
       for (const [product, each] of ofCluster) segments.set(keyOf(cluster.uid, product), each)
-      for await (const objects of inputs.objectsOf(cluster.id, month)) {
+      for await (const objects of inputs.objectsOf(cluster.id, window)) {
         signal.throwIfAborted()
         for (const [product, own] of Map.groupBy(objects, ({ object }) => object.product)) {
           const lines = own.map((each) => lineOf(cluster.uid, each))
