@@ -3,7 +3,7 @@ export interface Bar {
   readonly direction: 'at least' | 'at most'
   readonly must: number
   readonly stretch: number
-  /** Appended to each number: `x`, ` ms`, ` us`, ` MB`, ` s`, or nothing. */
+  /** Appended to each number: `x`, ` ms`, ` us`, ` MB`, ` s`, `/s`, or nothing. */
   readonly unit: string
 }
 
@@ -38,6 +38,8 @@ export const bars = {
   hubsInTime: atMost(3.5, 3.2, ' s'),
   acceptInTime: atMost(20, 10, ' s'),
   acceptMegabytes: atMost(100, 50, ' MB'),
+  usageBatches: atLeast(0.75, 0.9),
+  usageSingles: { direction: 'at least', must: 5000, stretch: 10_000, unit: '/s' },
 } as const satisfies Record<string, Bar>
 
 /** The rows of section 11 that this bench measures, with what they are about, for `--only` and `--help`. */
@@ -61,6 +63,8 @@ export const rowTitles = {
   21: 'cluster sets and sync status of a large hub beside its own lists',
   22: 'the list of 20 hubs, 3 of which hang',
   23: 'accepting 100 spokes',
+  24: 'usage events in batches of 1,000',
+  25: 'single usage events',
 } as const
 
 export type RowNumber = keyof typeof rowTitles

@@ -17,6 +17,7 @@ import { roundTrips } from './rows/round-trips.ts'
 import type { MeasureRow } from './rows/row.ts'
 import { signInStorm } from './rows/sign-in-storm.ts'
 import { startTime } from './rows/start-time.ts'
+import { usageBatches, usageSingles } from './rows/usage-ingestion.ts'
 import { userSearch } from './rows/user-search.ts'
 import { formatComparison, formatGoals, summary, type BenchLine } from './table.ts'
 import { measureUsersView } from './users-view.ts'
@@ -42,6 +43,8 @@ const rows: Readonly<Record<RowNumber, { readonly measure: MeasureRow; readonly 
   21: { measure: hubLists, sides: 0, extraSeconds: 90 },
   22: { measure: silentHubsInList, sides: 0, extraSeconds: 25 },
   23: { measure: acceptSpokes, sides: 0, extraSeconds: 60 },
+  24: { measure: usageBatches, sides: 0, extraSeconds: 60 },
+  25: { measure: usageSingles, sides: 0, extraSeconds: 60 },
 }
 const usersViewSides = 10
 const usersViewExtraSeconds = 20
