@@ -1,31 +1,19 @@
 import { createHash, randomBytes, webcrypto, X509Certificate } from 'node:crypto'
 import 'reflect-metadata'
 import * as x509 from '@peculiar/x509'
+import type { LicenseContent, RevokedSerial } from '../../core/contracts/ports.ts'
 
 x509.cryptoProvider.set(webcrypto)
-
-/** Content of a license, as plain values that can be sent to a thread. */
-export interface ThreadContent {
-  readonly clusterUid: string
-  readonly features: readonly string[]
-  readonly plan: string
-  readonly productLine: string
-  readonly tier: string
-  readonly flags: Readonly<Record<string, string>>
-  readonly licensee: string
-  readonly notBefore: Date
-  readonly notAfter: Date
-}
 
 export type SigningTask =
   | { readonly kind: 'usages'; readonly certificatePem: string }
   | { readonly kind: 'authority'; readonly organization: string; readonly notBefore: Date; readonly notAfter: Date }
-  | { readonly kind: 'license'; readonly certificatePem: string; readonly keyPem: string; readonly content: ThreadContent }
+  | { readonly kind: 'license'; readonly certificatePem: string; readonly keyPem: string; readonly content: LicenseContent }
   | {
       readonly kind: 'revocations'
       readonly certificatePem: string
       readonly keyPem: string
-      readonly revoked: readonly { readonly serial: string; readonly at: Date }[]
+      readonly revoked: readonly RevokedSerial[]
       readonly thisUpdate: Date
       readonly nextUpdate: Date
     }
@@ -85,7 +73,7 @@ const makeAuthority = async ({ organization, notBefore, notAfter }: Extract<Sign
 /** A plain string would be read as the text form of a name, in which braces and hash signs have a meaning. */
 const verbatim = (text: string): x509.JsonAttributeObject => ({ utf8String: text })
 
-const subjectOf = ({ clusterUid, features, plan, productLine, tier, flags }: ThreadContent): x509.JsonNameParams => [
+const subjectOf = ({ clusterUid, features, plan, productLine, tier, flags }: LicenseContent): x509.JsonNameParams => [
   { C: [verbatim(productLine)] },
   { ST: [verbatim(tier)] },
   ...Object.entries(flags).map(([key, value]) => ({ L: [verbatim(`${key}=${value}`)] })),

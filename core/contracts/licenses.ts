@@ -2,6 +2,7 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { UserStore } from '../identity/ports.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { laterByDays, laterBySeconds } from '../kernel/clock.ts'
+import { untilNotOvertaken } from '../kernel/concurrency.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import { isObject, parseJson } from '../kernel/json.ts'
@@ -193,11 +194,7 @@ export const makeIssueLicense = (deps: IssueDeps): Issue => {
       return right({ contract: locked, license })
     })
   }
-  return async (call, request) => {
-    let outcome = await attempt(call, request)
-    for (let tries = 1; tries < maxAttempts && isLeft(outcome) && outcome.left.tag === 'ContractChanged'; tries += 1) outcome = await attempt(call, request)
-    return outcome
-  }
+  return (call, request) => untilNotOvertaken(maxAttempts, ({ tag }) => tag === 'ContractChanged', () => attempt(call, request))
 }
 
 const contractChanged = (): Failure<'ContractChanged'> => ContractChanged('The contract was changed during the request. Try again.')

@@ -30,6 +30,7 @@ import { migration as contracts } from './0029-contracts.ts'
 import { migration as usageEvents } from './0031-usage-events.ts'
 import { migration as usageClusters } from './0032-usage-clusters.ts'
 import { migration as usageMonths } from './0033-usage-months.ts'
+import { migration as clustersSetNames } from './0034-clusters-set-names.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration in the order in which they run. New ones are appended. */
@@ -66,4 +67,5 @@ export const allMigrations: readonly Migration[] = [
   usageEvents,
   usageClusters,
   usageMonths,
+  clustersSetNames,
 ]
