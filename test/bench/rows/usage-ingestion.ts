@@ -5,7 +5,7 @@ import { migrateUp } from '../../../adapters/sql/engine/migrator.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import { monthBounds, monthOf, secondOf } from '../../../core/usage/month.ts'
 import type { ReportedEvent } from '../../../core/usage/events/types.ts'
-import { addOwners, clusterUid, newObject, recorderOn, secondCluster, type Recorder } from '../../usage/event-world.ts'
+import { addOwners, clusterUid, newObject, otherOwner, owner, recorderOn, secondCluster, type Recorder } from '../../usage/event-world.ts'
 import { bars } from '../bars.ts'
 import { best, median, pairedRatio } from '../statistics.ts'
 import type { MeasureRow, RowInput } from './row.ts'
@@ -61,8 +61,12 @@ const openRawInserts = async (url: string) => {
   return { insertAll, close: () => connection.end() }
 }
 
-const accept = async (recorder: Recorder, events: readonly ReportedEvent[], uid: string): Promise<void> => {
-  const results = await recorder.send(events, uid)
+/** Each sender has a cluster of its own. */
+const clusters = [owner, otherOwner].flatMap((ownerId) => [clusterUid, secondCluster].map((uid) => ({ ownerId, uid })))
+type BenchCluster = (typeof clusters)[number]
+
+const accept = async (recorder: Recorder, events: readonly ReportedEvent[], { uid, ownerId }: BenchCluster): Promise<void> => {
+  const results = await recorder.send(events, uid, ownerId)
   if (results.some((result) => result !== 'accepted')) throw new Error(`not accepted: ${results.find((result) => result !== 'accepted')}`)
 }
 
@@ -70,32 +74,40 @@ const accept = async (recorder: Recorder, events: readonly ReportedEvent[], uid:
 export const usageBatches: MeasureRow = (input) =>
   onMariaDb(input, async (db, url) => {
     const { bench, run } = input
-    const [rounds, batches] = [run.quick ? 5 : 15, 5]
+    const [rounds, batches] = [run.quick ? 5 : 15, 2]
     const recorder = recorderOn(db, clock)
-    const raw = await openRawInserts(url)
+    const raw = await Promise.all(clusters.map(() => openRawInserts(url)))
     const rates = { ours: [] as number[], raw: [] as number[] }
     bench.progress.measuring('batches of 1,000 usage events', rounds)
     for (let round = -3; round < rounds; round += 1) {
       if (round >= 0) bench.progress.round(round + 1, rounds)
       const now = clock.now()
-      const given = Array.from({ length: batches }, () => batchOf(now))
-      const bare = await timed(async () => {
-        for (let n = 0; n < batches; n += 1) await raw.insertAll(now)
-      })
-      const ours = await timed(async () => {
-        for (const events of given) await accept(recorder, events, clusterUid)
-      })
+      const given = clusters.map((cluster) => ({ cluster, batches: Array.from({ length: batches }, () => batchOf(now)) }))
+      const bare = await timed(() =>
+        Promise.all(
+          raw.map(async (connection) => {
+            for (let n = 0; n < batches; n += 1) await connection.insertAll(now)
+          }),
+        ),
+      )
+      const ours = await timed(() =>
+        Promise.all(
+          given.map(async ({ cluster, batches: own }) => {
+            for (const events of own) await accept(recorder, events, cluster)
+          }),
+        ),
+      )
       if (round < 0) continue
-      rates.raw.push((batches * batchSize) / bare)
-      rates.ours.push((batches * batchSize) / ours)
+      rates.raw.push((clusters.length * batches * batchSize) / bare)
+      rates.ours.push((clusters.length * batches * batchSize) / ours)
     }
-    await raw.close()
+    for (const connection of raw) await connection.close()
     return [
       {
         row: '24',
-        what: 'usage events, batches of 1,000, MariaDB',
+        what: `usage events, batches of 1,000, ${clusters.length} senders, MariaDB`,
         ours: { perSecond: median(rates.ours) },
-        against: 'the same rows in bare multi-row inserts',
+        against: 'the same rows in bare multi-row inserts, as many connections',
         twin: { perSecond: median(rates.raw) },
         value: pairedRatio(rates.ours, rates.raw),
         bestValue: best(rates.ours.map((ours, round) => ours / (rates.raw[round] ?? Number.NaN))),
@@ -124,7 +136,8 @@ export const usageSingles: MeasureRow = (input) =>
           Array.from({ length: senders }, async (_, sender) => {
             for (let n = 0; n < each; n += 1) {
               const event = events[sender * each + n]
-              if (event !== undefined) await accept(recorder, [event], sender % 2 === 0 ? clusterUid : secondCluster)
+              const cluster = clusters[sender % clusters.length]
+              if (event !== undefined && cluster !== undefined) await accept(recorder, [event], cluster)
             }
           }),
         ),
