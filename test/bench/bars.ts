@@ -3,7 +3,7 @@ export interface Bar {
   readonly direction: 'at least' | 'at most'
   readonly must: number
   readonly stretch: number
-  /** Appended to each number: `x`, ` ms`, ` us`, ` MB`, ` s`, or nothing. */
+  /** Appended to each number: `x`, ` ms`, ` us`, ` MB`, ` s`, `/s`, or nothing. */
   readonly unit: string
 }
 
@@ -47,6 +47,8 @@ export const bars = {
   reportSeconds: atMost(5, 3, ' s'),
   reportMegabytes: atMost(250, 200, ' MB'),
   usageView: atMost(2, 1.2),
+  usageBatches: atLeast(0.75, 0.9),
+  usageSingles: { direction: 'at least', must: 5000, stretch: 10_000, unit: '/s' },
 } as const satisfies Record<string, Bar>
 
 /** The rows of section 11 that this bench measures, with what they are about, for `--only` and `--help`. */
@@ -75,6 +77,8 @@ export const rowTitles = {
   26: 'closing a month of usage: 10^5 and 10^6 intervals, 10^7 with --slow',
   27: 'a usage report of 20,000 rows',
   28: 'reading a stored view of usage',
+  29: 'usage events in batches of 1,000',
+  30: 'single usage events',
 } as const
 
 export type RowNumber = keyof typeof rowTitles

@@ -21,6 +21,7 @@ import { startTime } from './rows/start-time.ts'
 import { usageMonths } from './rows/usage-months.ts'
 import { usageReport } from './rows/usage-report.ts'
 import { usageViews } from './rows/usage-views.ts'
+import { usageBatches, usageSingles } from './rows/usage-ingestion.ts'
 import { userSearch } from './rows/user-search.ts'
 import { formatComparison, formatGoals, summary, type BenchLine } from './table.ts'
 import { measureUsersView } from './users-view.ts'
@@ -51,6 +52,8 @@ const rows: Readonly<Record<RowNumber, { readonly measure: MeasureRow; readonly 
   26: { measure: usageMonths, sides: 0, extraSeconds: 120 },
   27: { measure: usageReport, sides: 0, extraSeconds: 60 },
   28: { measure: usageViews, sides: 0, extraSeconds: 30 },
+  29: { measure: usageBatches, sides: 0, extraSeconds: 60 },
+  30: { measure: usageSingles, sides: 0, extraSeconds: 60 },
 }
 const usersViewSides = 10
 const usersViewExtraSeconds = 20

@@ -33,6 +33,9 @@ import type { Resolve } from '../../container.ts'
 
 const credentialsSeconds = 24 * 3600
 
+/** While the server writes one, this process prepares the next. More of them leave fewer events to each. */
+const mysqlTransactions = 2
+
 /** Events are what is reported, not what a person changes: they have tables of their own, and no rows in the audit log. */
 const unaudited = () => ({ record: async () => undefined })
 
@@ -69,6 +72,7 @@ export const provideUsageEvents: Provide = (container, boot) => {
       recent,
       recordEvents: makeRecordEvents({ clock, kinds: resolve(UsageKindStoreToken), unitOfWork: resolve(UsageEventUnitOfWorkToken), recent }),
       tally: resolve(UsageEventTallyToken),
+      transactions: database.dialect === 'mysql' ? mysqlTransactions : 1,
     })
   })
   container.provide(UsageCredentialsToken, (resolve) => {

@@ -51,6 +51,8 @@ export interface ReportDeps {
   readonly recent: RecentlyHeard
   readonly recordEvents: RecordEvents
   readonly tally: EventTally
+  /** How many transactions may be under way at the same time. */
+  readonly transactions: number
 }
 
 type Parsed = readonly Either<EventRefusal, UsageEvent>[]
@@ -61,13 +63,13 @@ const maxKnown = 20_000
 const maxGroup = 2000
 
 export const makeEventReports = (deps: ReportDeps): EventReports => {
-  const { clock, recent, recordEvents, ownCall, tally } = deps
+  const { clock, recent, recordEvents, ownCall, tally, transactions } = deps
   const clusterOf = makeClusterOf(deps)
   const group = makeGroupCommit<ClusterEvents, readonly Verdict[]>({
     run: (batches) => recordEvents(ownCall('usage.recordEvents'), batches),
     weightOf: ({ events }) => events.length,
     maxWeight: maxGroup,
-    maxRuns: 1,
+    maxRuns: transactions,
     isCommon: (error) => error instanceof Unavailable,
   })
 
