@@ -20,10 +20,10 @@ const pairOf = ({ seed }: BusKey) => fromSeed(new TextEncoder().encode(seed.reve
 const secondAfter = (at: Date): number => Math.ceil(at.getTime() / 1000)
 
 /** The server reads an omitted limit as zero, so every limit is written out; -1 means unlimited. */
-const limitsOf = ({ maxConnections, hasStreams, imports, exports }: AccountClaims) => ({
+const limitsOf = ({ maxConnections, hasStreams, imports, exports, sends, receives }: AccountClaims) => ({
   subs: -1, data: -1, payload: -1,
-  imports: hasStreams || imports.length > 0 ? -1 : 0,
-  exports: exports.length > 0 ? -1 : 0,
+  imports: hasStreams || imports.length + sends.length > 0 ? -1 : 0,
+  exports: exports.length + receives.length > 0 ? -1 : 0,
   wildcards: true,
   conn: maxConnections ?? -1,
   leaf: maxConnections === undefined ? -1 : 0,
@@ -32,8 +32,14 @@ const limitsOf = ({ maxConnections, hasStreams, imports, exports }: AccountClaim
 })
 
 const accountOf = (platform: string, claims: AccountClaims) => ({
-  imports: claims.imports.map(({ from, as }) => ({ name: as, type: 'stream' as const, account: platform, subject: from, local_subject: as })),
-  exports: claims.exports.map((subject) => ({ name: subject, type: 'stream' as const, subject })),
+  imports: [
+    ...claims.imports.map(({ from, as }) => ({ name: as, type: 'stream' as const, account: platform, subject: from, local_subject: as })),
+    ...claims.sends.map(({ on, to }) => ({ name: on, type: 'service' as const, account: platform, subject: to, local_subject: on })),
+  ],
+  exports: [
+    ...claims.exports.map((subject) => ({ name: subject, type: 'stream' as const, subject })),
+    ...claims.receives.map((subject) => ({ name: subject, type: 'service' as const, subject, response_type: 'Singleton' as const })),
+  ],
   limits: limitsOf(claims),
   revocations: Object.fromEntries([...claims.revocations].map(([key, until]) => [key, secondAfter(until)])),
 })

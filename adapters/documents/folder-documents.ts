@@ -1,5 +1,5 @@
-import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto'
-import { access, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { access, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { DocumentLink, DocumentStore } from '../../core/contracts/document-ports.ts'
@@ -14,6 +14,8 @@ export interface FolderDocumentsOptions {
   readonly key: Secret<Uint8Array>
   /** Returns the URL of the route that serves links, without a trailing slash. */
   readonly routeUrl: () => string
+  /** Writes a file that is whole or absent, and creates the folder if it does not exist. */
+  readonly write: (folder: string, name: string, bytes: Uint8Array) => Promise<void>
 }
 
 type Signed = Omit<DocumentLink, 'signature'>
@@ -38,27 +40,8 @@ const orAbsent = (error: unknown): undefined => {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
 }
 
-/** Writes a file that is either whole or absent, and flushed. */
-const writeWhole = async (folder: string, name: string, bytes: Uint8Array): Promise<void> => {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  const unfinished = join(folder, `.${randomUUID()}`)
-  try {
-    const file = await open(unfinished, 'wx', 0o600)
-    try {
-      await file.writeFile(bytes)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-    await rename(unfinished, join(folder, name))
-  } catch (error) {
-    await rm(unfinished, { force: true }).catch(() => undefined)
-    throw error
-  }
-}
-
 /** DocumentStore in a folder. Its links lead to this service and are signed with HMAC-SHA256. */
-export const makeFolderDocuments = ({ folder, key, routeUrl }: FolderDocumentsOptions): DocumentStore => {
+export const makeFolderDocuments = ({ folder, key, routeUrl, write }: FolderDocumentsOptions): DocumentStore => {
   const signatureOf = ({ ref, expires, fileName, mediaType }: Signed): Buffer =>
     createHmac('sha256', key.reveal()).update(JSON.stringify([ref, expires, fileName, mediaType])).digest()
   const isSigned = ({ signature, ...link }: DocumentLink): boolean => {
@@ -71,8 +54,9 @@ export const makeFolderDocuments = ({ folder, key, routeUrl }: FolderDocumentsOp
     return join(folder, ref)
   }
   return {
-    put: ({ ref }, bytes) => orDown(async () => (pathOf(ref), writeWhole(folder, ref, bytes))),
-    remove: (ref) => orDown(() => rm(pathOf(ref), { force: true })),
+    put: ({ ref }, bytes) => orDown(async () => (pathOf(ref), write(folder, ref, bytes))),
+    // A process that was killed may have left the unfinished file, which has a dot before its name.
+    remove: (ref) => orDown(async () => void (await Promise.all([pathOf(ref), join(folder, `.${ref}`)].map((path) => rm(path, { force: true }))))),
     link: ({ ref, fileName, mediaType }, _now, until) =>
       orDown(async () => {
         await access(pathOf(ref))

@@ -19,9 +19,10 @@ export interface ReportStreams {
 }
 
 const cellText = { weight: 'regular', size: 8 } as const
-const headText = { weight: 'bold', size: 8 } as const
+const headText = { weight: 'bold', size: 7.5 } as const
+const totalText = { weight: 'bold', size: 8 } as const
 const rowHeight = 13
-const padding = 4
+const padding = 3.5
 const logoBox = { width: 180, height: 56 } as const
 
 const monthNames = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December']
@@ -138,7 +139,9 @@ export class ReportPages {
     this.#logo()
     const room = page.right - page.left
     this.#text('H1', 'Usage report', { x: page.left, y: 178, room }, { weight: 'bold', size: 30 }, this.#palette.text)
-    this.#text('P', ownerName, { x: page.left, y: 212, room }, { weight: 'regular', size: 20 }, black)
+    // A long name is set smaller, as long as it can be read.
+    const size = Math.max(11, Math.min(20, (20 * room) / this.#typesetter.width(ownerName, 'regular', 20)))
+    this.#text('P', ownerName, { x: page.left, y: 212, room: room + 1 }, { weight: 'regular', size: Math.floor(size * 10) / 10 }, black)
     this.#text('P', monthTitle(month), { x: page.left, y: 238, room }, { weight: 'regular', size: 16 }, grey)
     this.#y = 262
     await this.#figures([
@@ -274,7 +277,7 @@ export class ReportPages {
     this.#document.beginElement('TR')
     const parts = [artifact(`${grey}\n${filled(page.left, this.#y, page.right - page.left, 0.7)}`), black]
     for (const [i, { x, room, isNumber }] of cells.entries()) {
-      parts.push(this.#document.tagged('TD', this.#typesetter.line(totals[i] ?? '', { x, y: this.#y + 10.5, room, align: isNumber ? 'right' : 'left' }, headText)))
+      parts.push(this.#document.tagged('TD', this.#typesetter.line(totals[i] ?? '', { x, y: this.#y + 10.5, room, align: isNumber ? 'right' : 'left' }, totalText)))
     }
     this.#document.endElement()
     this.#add(parts.join('\n'))

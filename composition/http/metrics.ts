@@ -13,6 +13,8 @@ export interface MetricSources {
   readonly mail?: () => Readonly<Record<'sent' | 'postponed' | 'givenUp', number>>
   /** The number of tasks in the whole deployment by state, and the number that this process runs. */
   readonly tasks?: () => Promise<{ readonly byState: Readonly<Record<string, number>>; readonly oldestQueuedSeconds: number; readonly running: number }>
+  /** What became of the usage events that this process received. */
+  readonly usageEvents?: () => Readonly<Record<string, number>>
   /** The number of open streamed proxy exchanges and upgraded connections. */
   readonly openStreams?: () => { readonly exchanges: number; readonly tunnels: number }
 }
@@ -139,6 +141,15 @@ const readGauges = (registry: Registry): Metrics['read'] => {
       const open = sources.openStreams?.()
       this.labels('exchange').set(open?.exchanges ?? 0)
       this.labels('tunnel').set(open?.tunnels ?? 0)
+    },
+  })
+  new Gauge({
+    name: 'moorage_usage_events',
+    help: 'Usage events since the start, by what became of them; terminated counts messages of the bus that are no report.',
+    labelNames: ['outcome'],
+    registers,
+    collect() {
+      for (const [outcome, count] of Object.entries(sources.usageEvents?.() ?? {})) this.labels(outcome).set(count)
     },
   })
   new Gauge({

@@ -34,6 +34,8 @@ import { StartRefused } from '../start-refused.ts'
 import { HelmFinderToken, HelmSupplyToken } from '../wiring/helm.ts'
 import { HashingQueueToken } from '../wiring/kernel.ts'
 import { MailTallyToken } from '../wiring/mail.ts'
+import { UsageIntakeToken } from '../../core/usage/events/messages.ts'
+import { UsageEventTallyToken } from '../../core/usage/events/reports.ts'
 import type { Composition } from './compose.ts'
 import { addressUrl, compose } from './compose.ts'
 import type { FirstAdmin } from './first-admin.ts'
@@ -147,11 +149,13 @@ const openListeners = async (composition: Composition, foundation: Foundation, s
   const metrics = makeMetrics(releaseVersion)
   const hashing = container.resolve(HashingQueueToken)
   const mail = container.resolve(MailTallyToken)
-  metrics.read({ passwordQueue: () => hashing.waiting, mail: () => mail, clockSkewSeconds: () => boot.clock.skewMs() / 1000 })
+  const usageEvents = container.resolve(UsageEventTallyToken)
+  metrics.read({ passwordQueue: () => hashing.waiting, mail: () => mail, ...(boot.deployment.billingEnabled ? { usageEvents: () => usageEvents } : {}), clockSkewSeconds: () => boot.clock.skewMs() / 1000 })
   let isStarted = false
   let isStopping = false
   const bus = container.resolve(BusServerToken)
   bus.start()
+  container.resolve(UsageIntakeToken).start()
   const checks = [{ name: 'started', check: async () => isStarted }, databaseCheck(foundation), clockCheck(boot.clock), ...busCheck(bus), helmCheck(container.resolve(HelmFinderToken))]
   const ops = makeOpsServer({ checks, isStopping: () => isStopping, metrics })
   const opsAddress = await listenAt('MOORAGE_OPS_LISTEN', boot.settings.opsListen, ops)

@@ -16,6 +16,7 @@ import { makeSqlAuthorityStore, makeSqlLicenseStore } from '../../adapters/sql/c
 import { makeSqlContractStore } from '../../adapters/sql/contracts/contract-store.ts'
 import { contractObjectRows } from '../../adapters/sql/contracts/rows.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
+import { writeWhole } from '../../adapters/system/whole-files.ts'
 import { makeBindImported } from '../../core/contracts/automatic-binding.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
 import type { DocumentStore } from '../../core/contracts/document-ports.ts'
@@ -113,5 +114,6 @@ const documentsOf = (boot: Boot): DocumentStore => {
     folder: place.path,
     key: secret(new Uint8Array(hkdfSync('sha256', keys.csrf.reveal(), '', 'moorage links to documents', 32))),
     routeUrl: () => `${baseUrl()}/api/v1/contract-documents`,
+    write: writeWhole,
   })
 }

@@ -5,6 +5,7 @@ import { parseMailUrl } from '../../adapters/mail/mail-url.ts'
 import type { MailSender } from '../../adapters/mail/message.ts'
 import { makeSmtpMailer } from '../../adapters/mail/smtp-mailer.ts'
 import { makeSqlMailOutbox, makeSqlMailQueue } from '../../adapters/sql/mail/mail-store.ts'
+import { writeWhole } from '../../adapters/system/whole-files.ts'
 import type { SqlRunner } from '../../adapters/sql/kit/statement.ts'
 import { ClockToken, TimeTrustToken } from '../../core/kernel/clock.ts'
 import type { MailOutbox } from '../../core/kernel/mail.ts'
@@ -53,7 +54,7 @@ const mailerOf = (boot: Boot): Mailer => {
   const place = parseMailUrl(boot.settings.mail.reveal())
   if (place === undefined) throw new Error('MOORAGE_MAIL passed its check and is not understood')
   const sender = mailSenderOf(boot)
-  return place.kind === 'folder' ? makeFolderMailer(place.path, sender) : makeSmtpMailer(place.smtp, sender)
+  return place.kind === 'folder' ? makeFolderMailer({ folder: place.path, sender, write: writeWhole }) : makeSmtpMailer(place.smtp, sender)
 }
 
 const defaultName = 'Moorage'

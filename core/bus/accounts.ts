@@ -149,7 +149,9 @@ export const makeOpenAccount =
     const platform = await identities.find('platform')
     if (platform === undefined) return left(BusHasNoCredentials('The message bus has no keys. The operator must run: moorage bus init.'))
     const account = accountOf(purpose) === 'platform' ? platform : (await identities.find('account', ownerId)) ?? (await make(deps, call, ownerId))
-    const isKnown = (await server.claimsOf(account.publicKey)) !== undefined
+    // Claims that were pushed by an earlier release do not let the account send.
+    if (purpose === 'usage') await push(platform)
+    const isKnown = purpose !== 'usage' && (await server.claimsOf(account.publicKey)) !== undefined
     if (!isKnown || account.pushedRevision < account.revision) await push(account)
     return right(account)
   }

@@ -113,6 +113,9 @@ const loginOf =
 /** A login to the system account, to push the claims of accounts. */
 export const makeSystemLogin = (deps: SystemLoginDeps): MakeLogin => loginOf(deps, 'system', { publish: ['$SYS.REQ.>'], subscribe: ['_INBOX.>'] })
 
+/** A login to the platform's account, to receive what programs report about usage. */
+export const makeUsageLogin = (deps: SystemLoginDeps): MakeLogin => loginOf(deps, 'platform', { publish: ['$JS.API.>', '$JS.ACK.usage.>'], subscribe: ['_INBOX.>'] })
+
 /** A login to the platform's account, to publish task progress and to wake workers. */
 export const makePlatformLogin = (deps: SystemLoginDeps): MakeLogin =>
   loginOf(deps, 'platform', {

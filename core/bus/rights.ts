@@ -8,6 +8,17 @@ const notificationsOfAll = 'notifications.*'
 /** Subjects on which clusters report changes of their resources. */
 const historyOfAll = 'clusters.*.resources.>'
 
+/** The subject on which a program reports usage in its own account. */
+const usageEvents = 'usage.events'
+/** The same in the platform's account: `usage.events.<tenant>`. The claims of the sender's account set the tenant, not the sender. */
+export const usageEventsOfAll = 'usage.events.*'
+
+/** Returns the account that sent a message with events; undefined if the subject is of something else. */
+export const usageSender = (subject: string): AccountId | undefined => {
+  const id = /^usage\.events\.([1-9]\d{0,15})$/.exec(subject)?.[1]
+  return id === undefined ? undefined : (Number(id) as AccountId)
+}
+
 /** Returns an account's id as one token of a subject: it contains no dot. */
 const tenantOf = (ownerId: AccountId): string => String(ownerId)
 
@@ -20,10 +31,11 @@ export const rightsOf: Readonly<Record<BusPurpose, BusRights>> = {
   admin: { publish: ['>'], subscribe: ['>'] },
   progress: { publish: [], subscribe: [progressOfAll, notificationsOfAll] },
   history: { publish: [], subscribe: [historyOfAll] },
+  usage: { publish: [usageEvents], subscribe: ['_INBOX.>'] },
 }
 
 /** Returns the kind of account that credentials of a purpose belong to. */
-export const accountOf = (purpose: BusPurpose): 'account' | 'platform' => (purpose === 'own' || purpose === 'pass' ? 'account' : 'platform')
+export const accountOf = (purpose: BusPurpose): 'account' | 'platform' => (purpose === 'own' || purpose === 'pass' || purpose === 'usage' ? 'account' : 'platform')
 
 const maxConnectionsOfAccount = 100
 
@@ -39,6 +51,8 @@ export const claimsFor = (identity: {
       name: isPlatform ? 'platform' : 'system',
       imports: [],
       exports: isPlatform ? [progressOfAll, notificationsOfAll] : [],
+      sends: [],
+      receives: isPlatform ? [usageEventsOfAll] : [],
       maxConnections: undefined,
       hasStreams: isPlatform,
     }
@@ -52,6 +66,8 @@ export const claimsFor = (identity: {
     name: `account-${tenant}`,
     imports: identity.closedAt === undefined ? imports : [],
     exports: [],
+    sends: identity.closedAt === undefined ? [{ on: usageEvents, to: `${usageEvents}.${tenant}` }] : [],
+    receives: [],
     maxConnections: maxConnectionsOfAccount,
     hasStreams: false,
   }

@@ -33,9 +33,9 @@ export type NewBusIdentity = Pick<BusIdentity, 'kind' | 'ownerId' | 'publicKey' 
 /**
  * The purpose of credentials. `own`: the own account's task progress and notifications; `pass`: the same for a browser, by
  * cookie. The others belong to the platform's account: `admin` everything, `progress` all progress and notifications,
- * `history` what clusters report about their resources.
+ * `history` what clusters report about their resources. `usage`, in the own account again: a program reports usage.
  */
-export const busPurposes = ['own', 'pass', 'admin', 'progress', 'history'] as const
+export const busPurposes = ['own', 'pass', 'admin', 'progress', 'history', 'usage'] as const
 export type BusPurpose = (typeof busPurposes)[number]
 
 /** One set of issued credentials; the key itself is not stored, only the requester has it. */
@@ -68,6 +68,10 @@ export interface AccountClaims {
   readonly imports: readonly { readonly from: string; readonly as: string }[]
   /** Streams that other accounts may import. */
   readonly exports: readonly string[]
+  /** Subjects on which the account publishes, and which are subjects of the platform's account there. The platform answers. */
+  readonly sends: readonly { readonly on: string; readonly to: string }[]
+  /** Subjects to which other accounts may publish in this way. */
+  readonly receives: readonly string[]
   /** Users that are no longer accepted, by public key; `*` for all. Credentials issued at or before that time are rejected. */
   readonly revocations: ReadonlyMap<string, Date>
   /** Maximum number of concurrent connections; undefined for no limit. */

@@ -209,6 +209,7 @@ export const makeCheckCluster = (deps: Deps) =>
       status: notImported,
       hasCredential: false,
       hubClusterName: '',
+      clusterSetName: '',
       importedBy: undefined,
       version: 0,
     })

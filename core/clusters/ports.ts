@@ -64,6 +64,8 @@ export interface ClusterStore {
   listGranted(userId: UserId, relations: readonly string[]): Promise<readonly Cluster[]>
   find(ownerId: AccountId, name: string): Promise<Cluster | undefined>
   findByUid(ownerId: AccountId, uid: string): Promise<Cluster | undefined>
+  /** Returns the owner's record of the cluster that the hub with that UID manages under that name; of several, the first by name. */
+  findSpoke(ownerId: AccountId, hubUid: string, managedClusterName: string): Promise<Cluster | undefined>
   get(id: ClusterId): Promise<Cluster | undefined>
   /** Returns the state that requests to the cluster depend on; one small row. */
   link(id: ClusterId): Promise<ClusterLink | undefined>
@@ -80,6 +82,11 @@ export interface ClusterStore {
    * does not exist.
    */
   observe(id: ClusterId, status: ClusterStatus, facts: ClusterFacts | undefined, at: Date): Promise<void>
+  /**
+   * Writes the cluster set in which the hub of a cluster has it; empty for none. The version does not change. Does nothing if the record
+   * does not exist.
+   */
+  observeSet(id: ClusterId, clusterSetName: string): Promise<void>
   /** Deletes the record, the direct grants on it and the access tokens limited to it. Returns true if the record existed. */
   remove(id: ClusterId): Promise<boolean>
 }

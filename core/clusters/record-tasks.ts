@@ -7,6 +7,7 @@ import type { SignedInCall } from '../kernel/principal.ts'
 import type { PreparedTask, SubmitFailure, TaskEnd, TaskHandler, TaskRun, Tasks } from '../tasks/ports.ts'
 import { auditOf } from './audit.ts'
 import type { SpokeHubs } from './hubs/ports.ts'
+import type { ReadSetOfSpoke } from './hubs/set-of-spoke.ts'
 import type { ClusterStore, ClusterUnitOfWork } from './ports.ts'
 import { ClusterMissing } from './ports.ts'
 import type { Cluster } from './types.ts'
@@ -46,7 +47,8 @@ const recordIn = ({ input }: Pick<TaskRun, 'input'>): Pick<TaskRecord, 'owner' |
 
 interface Deps {
   readonly authorizer: Authorizer
-  readonly clusters: Pick<ClusterStore, 'get'>
+  readonly clusters: Pick<ClusterStore, 'get' | 'observeSet'>
+  readonly readSetOfSpoke: ReadSetOfSpoke
   readonly unitOfWork: ClusterUnitOfWork
   readonly spokeHubs: SpokeHubs
 }
@@ -83,6 +85,8 @@ const linkToHub = async (deps: Deps, run: TaskRun, call: SignedInCall, cluster: 
     step.failed('The record was changed by another request.')
     return cluster
   }
+  const clusterSet = await deps.readSetOfSpoke(call, linked.right)
+  if (clusterSet !== undefined) await deps.clusters.observeSet(cluster.id, clusterSet)
   step.done(`The hub ${hub.name} manages it as ${managedClusterName}.`)
   return linked.right
 }

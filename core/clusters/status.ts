@@ -5,6 +5,7 @@ import type { ClusterId } from '../kernel/ids.ts'
 import { definedFields } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import { factsOf } from './facts.ts'
+import type { ReadSetOfSpoke } from './hubs/set-of-spoke.ts'
 import type { ClusterApi, ClusterConnections, ClusterStore } from './ports.ts'
 import { ClusterMissing } from './ports.ts'
 import { impersonation } from './proxy/headers.ts'
@@ -38,9 +39,10 @@ export const notImported: ClusterStatus = { phase: 'NotImported', reason: undefi
 /** Seconds for which a status counts as current. */
 const freshSeconds = 10
 
-/** Surveys a cluster, unless it was surveyed just before, and stores the result. Concurrent requests share one survey. */
+/** Surveys a cluster and reads its cluster set from its hub, unless that was done just before, and stores the result. Concurrent requests share one survey. */
 export const makeRefreshStatus = (deps: {
-  readonly clusters: Pick<ClusterStore, 'get' | 'observe'>
+  readonly clusters: Pick<ClusterStore, 'get' | 'observe' | 'observeSet'>
+  readonly readSetOfSpoke: ReadSetOfSpoke
   readonly connections: ClusterConnections
   readonly api: ClusterApi
   readonly clock: Clock
@@ -63,10 +65,15 @@ export const makeRefreshStatus = (deps: {
     return (await deps.clusters.get(cluster.id)) ?? { ...cluster, status }
   }
 
+  const observeSet = async (cluster: Cluster, call: SignedInCall<never>): Promise<void> => {
+    const clusterSet = await deps.readSetOfSpoke(call, cluster)
+    if (clusterSet !== undefined && clusterSet !== cluster.clusterSetName) await deps.clusters.observeSet(cluster.id, clusterSet)
+  }
+
   const look = async (cluster: Cluster, call: SignedInCall<never>): Promise<Cluster> => {
     const opened = await deps.connections.open(cluster.id)
     if (isLeft(opened)) return keep(cluster, registered(opened.left.message), undefined)
-    const seen = await survey(opened.right, call)
+    const [seen] = await Promise.all([survey(opened.right, call), observeSet(cluster, call)])
     const status = judge(cluster.uid, seen)
     if (seen.kind === 'refused-caller') return { ...cluster, status }
     return keep(cluster, status, seen.kind === 'answered' && seen.facts.uid === cluster.uid ? seen.facts : undefined)

@@ -125,6 +125,8 @@ export interface Cluster {
   readonly hubClusterUid: string
   /** The name under which the hub manages it: that of its ManagedCluster. Empty if no hub does. */
   readonly managedClusterName: string
+  /** The cluster set in which that hub had it when it was last observed. Empty if it was in none, or never observed. */
+  readonly clusterSetName: string
   /** The name of the owner's record of that hub; empty if there is none. */
   readonly hubClusterName: string
   readonly infraNamespace: string
@@ -138,7 +140,7 @@ export interface Cluster {
 }
 
 /** A new record; the store assigns id and version. */
-export type NewCluster = Omit<Cluster, 'id' | 'version' | 'ownerName' | 'ownerIsOrganization' | 'hasCredential' | 'hubClusterName'> & {
+export type NewCluster = Omit<Cluster, 'id' | 'version' | 'ownerName' | 'ownerIsOrganization' | 'hasCredential' | 'hubClusterName' | 'clusterSetName'> & {
   /** The random reference that the sealed credential is bound to. */
   readonly ref: string
   /** Undefined for a spoke that is reached only through its hub. */

@@ -1,11 +1,11 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { Hub, HubChangeFailure, HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
+import type { Hub, HubChangeFailure, HubObject, HubReadFailure, HubSelection, Hubs } from '../clusters/hubs/ports.ts'
 import { clusterSetBindingKind, clusterSetKind, namespaceKind, spokeNameLabel } from '../clusters/hubs/ports.ts'
 import type { AccessGrant } from '../kernel/access.ts'
 import { defineAudit, recordChange } from '../kernel/unit-of-work.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
-import { at, textAt } from '../kernel/json.ts'
+import { textAt } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 
@@ -36,18 +36,20 @@ interface ChangeDeps {
 /** The name of a binding may differ from that of its cluster set, on a hub without the webhooks of OCM. */
 const setOf = ({ body }: HubObject): string => textAt(body, 'spec', 'clusterSet')
 
+/** A hub has a namespace for each of its spokes. */
+const ofNoSpoke: HubSelection = { labelSelector: `!${spokeNameLabel}`, isMetadataOnly: true }
+
 /** Returns the namespaces of a hub, except those of its spokes, with the cluster sets that are bound to each. */
 export const makeListBoundNamespaces = ({ hubs }: { readonly hubs: Hubs }) =>
   async (call: SignedInCall<never>, grant: AccessGrant): Outcome<HubReadFailure, BoundNamespaces> => {
     const hub = await hubs.open(call, grant)
     if (isLeft(hub)) return hub
-    const [bindings, namespaces] = await Promise.all([hub.right.list(clusterSetBindingKind), hub.right.list(namespaceKind)])
+    const [bindings, namespaces] = await Promise.all([hub.right.list(clusterSetBindingKind), hub.right.list(namespaceKind, ofNoSpoke)])
     if (isLeft(bindings)) return bindings
     if (isLeft(namespaces)) return namespaces
     const bound = Map.groupBy(bindings.right, ({ namespace }) => namespace)
-    const isOfSpoke = ({ body }: HubObject): boolean => at(body, 'metadata', 'labels', spokeNameLabel) !== undefined
     const setsOf = (name: string): readonly string[] => [...new Set((bound.get(name) ?? []).map(setOf))].filter((set) => set !== '').sort()
-    return right(Object.fromEntries(namespaces.right.filter((each) => !isOfSpoke(each)).map(({ name }) => [name, setsOf(name)])))
+    return right(Object.fromEntries(namespaces.right.map(({ name }) => [name, setsOf(name)])))
   }
 
 const unusable = (what: string, object: HubObject | undefined): Failure<'BindingRefused'> | undefined => {

@@ -1,7 +1,8 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import { claimedUid, isAccepted } from '../clusters/hubs/managed-cluster-types.ts'
-import type { Hub, HubKind, HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
+import type { Hub, HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
 import { clusterSetKind, managedClusterKind } from '../clusters/hubs/ports.ts'
+import { distribution } from '../clusters/hubs/vendor-types.ts'
 import type { ClusterStore } from '../clusters/ports.ts'
 import type { Cluster, HostingProvider } from '../clusters/types.ts'
 import type { AccessGrant } from '../kernel/access.ts'
@@ -46,9 +47,7 @@ export interface MemberOfSet {
   readonly isImported: boolean
 }
 
-const profileKind: HubKind = { apiVersion: 'ui.k8s.appscode.com/v1alpha1', kind: 'ClusterProfile', plural: 'clusterprofiles' }
-/** The prefix of a set of clusters that are imported with a profile; the rest of its name is the name of the profile. */
-const profilePrefix = 'cp-'
+const { profileSetPrefix } = distribution
 
 const byName = (a: { readonly name: string }, b: { readonly name: string }): number => (a.name < b.name ? -1 : 1)
 
@@ -62,10 +61,15 @@ export const countMembers = (sets: readonly HubObject[], clusters: readonly HubO
   return new Map(sets.map((set) => [set.name, selectsByLabels(set) ? clusters.filter((each) => includes(set, each)).length : (named.get(set.name) ?? 0)]))
 }
 
-/** Returns the titles of the profiles by their names. They are for display: a hub that does not serve or show profiles has none. */
-const profileTitles = async (hub: Hub): Promise<ReadonlyMap<string, string>> => {
-  const profiles = await hub.list(profileKind)
-  return new Map(isLeft(profiles) ? [] : profiles.right.map(({ name, body }) => [name, textAt(body, 'spec', 'title')]))
+const isOfProfile = ({ name }: HubObject): boolean => name.startsWith(profileSetPrefix)
+
+/** Returns the cluster sets with their titles: those of their profiles. A hub that does not serve or show profiles has none. */
+const listTitled = async (hub: Hub): Outcome<HubReadFailure, readonly { readonly set: HubObject; readonly title: string }[]> => {
+  const sets = await hub.list(clusterSetKind)
+  if (isLeft(sets)) return sets
+  const profiles = sets.right.some(isOfProfile) ? await hub.list(distribution.kinds.clusterProfile) : right([])
+  const titles = new Map(isLeft(profiles) ? [] : profiles.right.map(({ name, body }) => [name, textAt(body, 'spec', 'title')]))
+  return right(sets.right.map((set) => ({ set, title: isOfProfile(set) ? (titles.get(set.name.slice(profileSetPrefix.length)) ?? '') : '' })))
 }
 
 /** Lists the cluster sets of a hub by name. */
@@ -73,18 +77,11 @@ export const makeListClusterSets = ({ hubs }: HubDeps) =>
   async (call: SignedInCall<never>, grant: AccessGrant): Outcome<HubReadFailure, readonly ClusterSetSummary[]> => {
     const hub = await hubs.open(call, grant)
     if (isLeft(hub)) return hub
-    const [sets, clusters] = await Promise.all([hub.right.list(clusterSetKind), hub.right.list(managedClusterKind)])
-    if (isLeft(sets)) return sets
+    const [titled, clusters] = await Promise.all([listTitled(hub.right), hub.right.list(managedClusterKind, { isMetadataOnly: true })])
+    if (isLeft(titled)) return titled
     if (isLeft(clusters)) return clusters
-    const isOfProfile = ({ name }: HubObject): boolean => name.startsWith(profilePrefix)
-    const titles = sets.right.some(isOfProfile) ? await profileTitles(hub.right) : new Map<string, string>()
-    const counts = countMembers(sets.right, clusters.right)
-    const summaryOf = (set: HubObject): ClusterSetSummary => ({
-      name: set.name,
-      title: isOfProfile(set) ? (titles.get(set.name.slice(profilePrefix.length)) ?? '') : '',
-      clusters: counts.get(set.name) ?? 0,
-    })
-    return right(sets.right.map(summaryOf).sort(byName))
+    const counts = countMembers(titled.right.map(({ set }) => set), clusters.right)
+    return right(titled.right.map(({ set: { name }, title }) => ({ name, title, clusters: counts.get(name) ?? 0 })).sort(byName))
   }
 
 /** Finds the record of a managed cluster: by the UID that it claims, otherwise by the name under which this hub manages it. */

@@ -1,13 +1,14 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Hub, HubChangeFailure, HubEdit, HubObject, Hubs } from '../clusters/hubs/ports.ts'
 import { clusterSetKind, clusterSetLabel, managedClusterKind } from '../clusters/hubs/ports.ts'
+import type { ClusterStore } from '../clusters/ports.ts'
 import type { AccessGrant } from '../kernel/access.ts'
 import { atATime } from '../kernel/concurrency.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { AuditEntry, AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
-import { defineAudit, recordChange } from '../kernel/unit-of-work.ts'
+import { defineAudit, recordChange, recordPart } from '../kernel/unit-of-work.ts'
 import { namedSetOf, selectsByLabels } from './types.ts'
 
 /** A cluster set, or a managed cluster of the request, does not allow the change. `errors` has a line for each cluster. */
@@ -18,6 +19,7 @@ export type SetChangeFailure = HubChangeFailure | Failure<'ClusterSetRefused'>
 export interface ChangeDeps {
   readonly hubs: Hubs
   readonly unitOfWork: UnitOfWork<{ readonly audit: AuditTrail }>
+  readonly clusters: Pick<ClusterStore, 'listOf' | 'observeSet'>
 }
 
 /** The hub is the cluster of the grant. The names are DNS-1123 labels. */
@@ -124,20 +126,36 @@ const findNamedSet = async (hub: Hub, name: string): Outcome<SetChangeFailure, H
   return right(found.right)
 }
 
+/** Writes the sets of clusters that were moved into their records. */
+const observeMoves = async (clusters: ChangeDeps['clusters'], hub: Hub, moves: readonly Move[]): Promise<void> => {
+  const records = moves.length === 0 ? [] : await clusters.listOf(hub.ownerId)
+  const hubUid = records.find(({ id }) => id === hub.id)?.uid
+  const sets = new Map(moves.map(({ cluster, to }) => [cluster, to]))
+  for (const { id, hubClusterUid, managedClusterName, clusterSetName } of records) {
+    const to = hubClusterUid !== '' && hubClusterUid === hubUid ? sets.get(managedClusterName) : undefined
+    if (to !== undefined && to !== clusterSetName) await clusters.observeSet(id, to)
+  }
+}
+
+/** What was done in a request: the moves, the audit rows, and why the rest failed. */
+interface SetChange extends MoveResult {
+  readonly hub: Hub
+  readonly entries: readonly AuditEntry[]
+}
+
 /**
  * Records what was done, also if the rest failed. Under an Idempotency-Key a request that failed may be sent again, so its
  * transaction does not store a response.
  */
 export const recordMoves = async (
-  unitOfWork: ChangeDeps['unitOfWork'],
+  { unitOfWork, clusters }: Omit<ChangeDeps, 'hubs'>,
   call: SignedInCall,
-  entries: readonly AuditEntry[],
-  failure: SetChangeFailure | undefined,
+  { hub, moves, entries, failure }: SetChange,
 ): Outcome<SetChangeFailure, void> => {
-  if (failure === undefined) return recordChange(unitOfWork, call, ...entries)
-  const { keyed: _stored, ...unkeyed } = call
-  if (entries.length > 0) await recordChange(unitOfWork, unkeyed, ...entries)
-  return left(failure)
+  const recorded = failure === undefined ? await recordChange(unitOfWork, call, ...entries) : left(failure)
+  if (failure !== undefined) await recordPart(unitOfWork, call, entries)
+  await observeMoves(clusters, hub, moves)
+  return recorded
 }
 
 /**
@@ -159,7 +177,7 @@ export const addToSet = async (hub: Hub, set: HubObject, clusters: readonly stri
 }
 
 /** Adds managed clusters to a cluster set. Those that are in another set leave it; those that are in this set stay. */
-export const makeAddToClusterSet = ({ hubs, unitOfWork }: ChangeDeps) =>
+export const makeAddToClusterSet = ({ hubs, ...deps }: ChangeDeps) =>
   async (call: SignedInCall, { grant, clusterSet, clusters }: MembershipInput): Outcome<SetChangeFailure, void> => {
     const hub = await hubs.open(call, grant)
     if (isLeft(hub)) return hub
@@ -167,19 +185,19 @@ export const makeAddToClusterSet = ({ hubs, unitOfWork }: ChangeDeps) =>
     if (isLeft(set)) return set
     if (set.right.isDeleting) return left(ClusterSetRefused(`The cluster set ${clusterSet} is being deleted.`))
     const { moves, failure } = await addToSet(hub.right, set.right, clusters)
-    return recordMoves(unitOfWork, call, movesAudit(hub.right, moves), failure)
+    return recordMoves(deps, call, { hub: hub.right, moves, entries: movesAudit(hub.right, moves), failure })
   }
 
 /**
  * Removes managed clusters from a cluster set. Those that are not in this set stay as they are. A cluster or a set that is being
  * deleted is accepted, since a set with clusters cannot be deleted.
  */
-export const makeRemoveFromClusterSet = ({ hubs, unitOfWork }: ChangeDeps) =>
+export const makeRemoveFromClusterSet = ({ hubs, ...deps }: ChangeDeps) =>
   async (call: SignedInCall, { grant, clusterSet, clusters }: MembershipInput): Outcome<SetChangeFailure, void> => {
     const hub = await hubs.open(call, grant)
     if (isLeft(hub)) return hub
     const set = await findNamedSet(hub.right, clusterSet)
     if (isLeft(set)) return set
     const { moves, failure } = await moveClusters(hub.right, clusters, (cluster) => (namedSetOf(cluster) === clusterSet ? '' : undefined))
-    return recordMoves(unitOfWork, call, movesAudit(hub.right, moves), failure)
+    return recordMoves(deps, call, { hub: hub.right, moves, entries: movesAudit(hub.right, moves), failure })
   }

@@ -1,7 +1,8 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { Hub, HubKind, HubObject } from '../clusters/hubs/ports.ts'
+import type { Hub, HubObject, HubSelection } from '../clusters/hubs/ports.ts'
 import { clusterSetBindingKind, clusterSetKind, clusterSetLabel, managedClusterKind } from '../clusters/hubs/ports.ts'
+import { distribution } from '../clusters/hubs/vendor-types.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { listAt, textAt } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
@@ -9,7 +10,7 @@ import type { ChangeDeps, MembershipInput, MoveResult, SetChangeFailure } from '
 import { addToSet, auditOf, ClusterSetRefused, moveClusters, movesAudit, recordMoves } from './membership.ts'
 import { builtInSets, namedSetOf, selectsByLabels } from './types.ts'
 
-const profileKind: HubKind = { apiVersion: 'profile.k8s.appscode.com/v1alpha1', kind: 'ManagedClusterSetProfile', plural: 'managedclustersetprofiles' }
+const { setProfile } = distribution.kinds
 
 const refusedName = (name: string): Failure<'ClusterSetRefused'> | undefined =>
   builtInSets.includes(name) ? ClusterSetRefused(`The cluster set ${name} is made by the hub itself.`) : undefined
@@ -23,7 +24,7 @@ const usableSet = (name: string, set: HubObject | undefined, isNew: boolean): Ei
 }
 
 /** Creates a cluster set and adds clusters to it. A set that exists and is the same is used. */
-export const makeCreateClusterSet = ({ hubs, unitOfWork }: ChangeDeps) =>
+export const makeCreateClusterSet = ({ hubs, ...deps }: ChangeDeps) =>
   async (call: SignedInCall, { grant, clusterSet, clusters }: MembershipInput): Outcome<SetChangeFailure, void> => {
     const reserved = refusedName(clusterSet)
     if (reserved !== undefined) return left(reserved)
@@ -37,10 +38,11 @@ export const makeCreateClusterSet = ({ hubs, unitOfWork }: ChangeDeps) =>
     const usable: Either<SetChangeFailure, HubObject> = isLeft(set) ? set : usableSet(clusterSet, set.right, isNew)
     const { moves, failure } = isLeft(usable) ? { moves: [], failure: usable.left } : await addToSet(hub, usable.right, clusters)
     const entries = [...(isNew ? [auditOf(hub, 'cluster.set_created', { clusterSet })] : []), ...movesAudit(hub, moves)]
-    return recordMoves(unitOfWork, call, entries, failure)
+    return recordMoves(deps, call, { hub, moves, entries, failure })
   }
 
-const byLabel = (clusterSet: string): { readonly labelSelector: string } => ({ labelSelector: `${clusterSetLabel}=${clusterSet}` })
+/** Selects the clusters whose label names a set. Only their names count. */
+const byLabel = (clusterSet: string): HubSelection => ({ labelSelector: `${clusterSetLabel}=${clusterSet}`, isMetadataOnly: true })
 
 /** At most three names, and that there are more. */
 const some = (names: readonly string[]): string => `${names.slice(0, 3).join(', ')}${names.length > 3 ? ` and ${names.length - 3} more` : ''}`
@@ -59,7 +61,7 @@ const inUse = async (hub: Hub, name: string): Outcome<SetChangeFailure, void> =>
 
 /** Returns the profile of a set, which has its name. A hub without the controller of profiles has none. */
 const profileOf = async (hub: Hub, name: string): Outcome<SetChangeFailure, HubObject | undefined> => {
-  const profile = await hub.get(profileKind, { name })
+  const profile = await hub.get(setProfile, { name })
   return isLeft(profile) && profile.left.tag === 'NotAHub' ? right(undefined) : profile
 }
 
@@ -72,7 +74,7 @@ const sweep = async (hub: Hub, name: string, profile: HubObject | undefined): Pr
   if (set.right !== undefined && !set.right.isDeleting) return { moves: [], failure: undefined }
   const names = labelled.right.map((cluster) => cluster.name)
   const { moves, failure } = await moveClusters(hub, names, (cluster) => (namedSetOf(cluster) === name ? '' : undefined))
-  const removed = profile === undefined ? right(false) : await hub.remove(profileKind, profile)
+  const removed = profile === undefined ? right(false) : await hub.remove(setProfile, profile)
   return { moves, failure: failure ?? (isLeft(removed) ? removed.left : undefined) }
 }
 
@@ -80,7 +82,7 @@ const sweep = async (hub: Hub, name: string, profile: HubObject | undefined): Pr
  * Deletes a cluster set that is bound to no namespace and has no clusters. If it does not exist, the request succeeds, and removes
  * the clusters whose labels still name it: a deletion that failed halfway may be repeated.
  */
-export const makeDeleteClusterSet = ({ hubs, unitOfWork }: ChangeDeps) =>
+export const makeDeleteClusterSet = ({ hubs, ...deps }: ChangeDeps) =>
   async (call: SignedInCall, { grant, clusterSet }: Omit<MembershipInput, 'clusters'>): Outcome<SetChangeFailure, void> => {
     const reserved = refusedName(clusterSet)
     if (reserved !== undefined) return left(reserved)
@@ -96,5 +98,5 @@ export const makeDeleteClusterSet = ({ hubs, unitOfWork }: ChangeDeps) =>
     if (isLeft(removed)) return removed
     const { moves, failure } = await sweep(hub, clusterSet, profile.right)
     const entries = [...(removed.right ? [auditOf(hub, 'cluster.set_deleted', { clusterSet })] : []), ...movesAudit(hub, moves)]
-    return recordMoves(unitOfWork, call, entries, failure)
+    return recordMoves(deps, call, { hub, moves, entries, failure })
   }

@@ -2,6 +2,7 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { UserStore } from '../identity/ports.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { laterByDays, laterBySeconds } from '../kernel/clock.ts'
+import { untilNotOvertaken } from '../kernel/concurrency.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import { isObject, parseJson } from '../kernel/json.ts'
@@ -71,6 +72,8 @@ export const windowOf = (contract: Contract, kind: LicenseKind, now: Date, autho
     isRolling: days !== undefined,
   }
 }
+
+const isSameWindow = (a: Validity, b: Validity): boolean => a.notBefore.getTime() === b.notBefore.getTime() && a.notAfter.getTime() === b.notAfter.getTime()
 
 /** A certificate has mail addresses in ASCII only. With another one, verifiers refuse it as a whole. */
 const ascii = /^[\x21-\x7e]+$/
@@ -169,7 +172,9 @@ export const makeIssueLicense = (deps: IssueDeps): Issue => {
       if (locked === undefined || still === undefined) return left(clusterMissing(clusterId))
       const late = prohibition(locked, kind, now)
       if (late !== undefined) return left(late)
-      if (locked.version !== contract.version) return left(contractChanged())
+      // Another change of the contract, such as a new document, makes no difference.
+      const lateWindow = windowOf(locked, kind, now, authority)
+      if (!isSameWindow(window, lateWindow) || contentKey !== deps.signer.contentKey(authority.id, contentOf(locked, still, lateWindow))) return left(contractChanged())
       const newest = await stores.licenses.findNewest(id, binding.clusterUid, kind)
       if (isGood(newest)) return right({ contract: locked, license: newest })
       if (signed === undefined) return left(contractChanged())
@@ -193,11 +198,7 @@ export const makeIssueLicense = (deps: IssueDeps): Issue => {
       return right({ contract: locked, license })
     })
   }
-  return async (call, request) => {
-    let outcome = await attempt(call, request)
-    for (let tries = 1; tries < maxAttempts && isLeft(outcome) && outcome.left.tag === 'ContractChanged'; tries += 1) outcome = await attempt(call, request)
-    return outcome
-  }
+  return (call, request) => untilNotOvertaken(maxAttempts, ({ tag }) => tag === 'ContractChanged', () => attempt(call, request))
 }
 
 const contractChanged = (): Failure<'ContractChanged'> => ContractChanged('The contract was changed during the request. Try again.')

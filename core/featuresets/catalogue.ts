@@ -1,9 +1,9 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { Hub, HubObject, HubReadFailure } from '../clusters/hubs/ports.ts'
+import { distribution } from '../clusters/hubs/vendor-types.ts'
 import type { Outcome } from '../kernel/failure.ts'
 import type { FreeObject } from '../kernel/json.ts'
 import { at, isObject, listAt, textAt } from '../kernel/json.ts'
-import { distribution } from './vendor.ts'
 
 /** A feature of the catalogue: one chart, and the rules for installing it. */
 export interface Feature {
@@ -87,12 +87,17 @@ export const catalogueOf = (featureSets: readonly FeatureSet[], features: readon
   features: byName(features),
 })
 
+/** Reads the features of the catalogue of a hub with one list. */
+export const readFeatures = async (hub: Hub): Outcome<HubReadFailure, Catalogue['features']> => {
+  const features = await hub.list(distribution.kinds.feature)
+  return isLeft(features) ? features : right(byName(features.right.map(readFeature)))
+}
+
 /** Reads the catalogue of a hub with two lists. */
 export const readCatalogue = async (hub: Hub): Outcome<HubReadFailure, Catalogue> => {
-  const [featureSets, features] = await Promise.all([hub.list(distribution.kinds.featureSet), hub.list(distribution.kinds.feature)])
+  const [featureSets, features] = await Promise.all([hub.list(distribution.kinds.featureSet), readFeatures(hub)])
   if (isLeft(featureSets)) return featureSets
-  if (isLeft(features)) return features
-  return right(catalogueOf(featureSets.right.map(readFeatureSet), features.right.map(readFeature)))
+  return isLeft(features) ? features : right({ featureSets: byName(featureSets.right.map(readFeatureSet)), features: features.right })
 }
 
 /** A feature in a set profile, or in the binding of a spoke. */

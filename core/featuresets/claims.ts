@@ -2,10 +2,11 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { claimText } from '../clusters/hubs/managed-cluster-types.ts'
 import type { HubObject } from '../clusters/hubs/ports.ts'
+import { distribution } from '../clusters/hubs/vendor-types.ts'
+import type { Cache, Caches } from '../kernel/cache.ts'
 import { defineFailure, type Failure } from '../kernel/failure.ts'
 import { isObject } from '../kernel/json.ts'
 import type { YamlText } from '../packages/ports.ts'
-import { distribution } from './vendor.ts'
 
 /** The claim of a spoke on its features is not YAML, or does not have the form of such a claim. */
 export const ClaimUnreadable = defineFailure('ClaimUnreadable', 'Upstream')
@@ -43,9 +44,40 @@ export const parseClaim = (yaml: Pick<YamlText, 'parse'>, text: string): Either<
     : left(unreadable)
 }
 
-/** Returns the claim of a spoke; undefined if it is not known: a spoke may have none, or one that cannot be read. */
-export const claimOf = (yaml: Pick<YamlText, 'parse'>, cluster: Pick<HubObject, 'body'>): FeatureClaim | undefined => {
-  const text = claimText(cluster, distribution.featuresClaim)
-  const claim = text === undefined ? undefined : parseClaim(yaml, text)
-  return claim === undefined || isLeft(claim) ? undefined : claim.right
+type ReadClaim = ReturnType<typeof parseClaim>
+
+/** Reads what spokes report of their features. */
+export interface FeatureClaims {
+  /** Returns the claim of a spoke; Right of undefined if it has none. */
+  read(cluster: Pick<HubObject, 'body'>): Either<Failure<'ClaimUnreadable'>, FeatureClaim | undefined>
+  /** Returns the claim of a spoke; undefined if it is not known: a spoke may have none, or one that cannot be read. */
+  of(cluster: Pick<HubObject, 'body'>): FeatureClaim | undefined
+}
+
+/** The longest value that a claim can have on a hub. A longer one is parsed, and not kept. */
+const maxKeptLength = 1024
+const maxKept = 4000
+
+/** Keeps the parsed form of the texts that were read last: parsing takes long, and most spokes of a hub report the same. */
+export const makeFeatureClaims = ({ yaml, caches }: { readonly yaml: Pick<YamlText, 'parse'>; readonly caches: Caches }): FeatureClaims => {
+  const kept: Cache<string, ReadClaim> = caches.make({ maxEntries: maxKept })
+
+  const parsed = (text: string): ReadClaim => {
+    const known = kept.get(text)
+    if (known !== undefined) return known
+    const claim = parseClaim(yaml, text)
+    if (text.length <= maxKeptLength) kept.set(text, claim)
+    return claim
+  }
+  const read: FeatureClaims['read'] = (cluster) => {
+    const text = claimText(cluster, distribution.featuresClaim)
+    return text === undefined ? right(undefined) : parsed(text)
+  }
+  return {
+    read,
+    of: (cluster) => {
+      const claim = read(cluster)
+      return isLeft(claim) ? undefined : claim.right
+    },
+  }
 }

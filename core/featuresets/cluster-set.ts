@@ -31,11 +31,23 @@ export const openSet = async (hubs: Hubs, call: SignedInCall<never>, { grant, cl
   return isLeft(set) ? set : right({ hub: hub.right, set: set.right })
 }
 
-/** Lists the clusters of a set with one list, sorted by name; with `only`, at most the cluster of that name. */
-export const listMembers = async ({ hub, set }: OpenedSet, only?: string): Outcome<HubReadFailure, readonly HubObject[]> => {
+interface MemberSelection {
+  /** At most the cluster of that name. */
+  readonly only?: string
+  readonly isMetadataOnly?: boolean
+}
+
+/** Lists the clusters of a set with one list, sorted by name. */
+export const listMembers = async ({ hub, set }: OpenedSet, { only, isMetadataOnly = false }: MemberSelection = {}): Outcome<HubReadFailure, readonly HubObject[]> => {
   const labelSelector = selectsByLabels(set) ? undefined : `${clusterSetLabel}=${set.name}`
   const fieldSelector = only === undefined ? undefined : `metadata.name=${only}`
-  const listed = await hub.list(managedClusterKind, definedFields({ labelSelector, fieldSelector }))
+  const listed = await hub.list(managedClusterKind, { isMetadataOnly, ...definedFields({ labelSelector, fieldSelector }) })
   if (isLeft(listed)) return listed
   return right(listed.right.filter((cluster) => includes(set, cluster)).sort((a, b) => (a.name < b.name ? -1 : 1)))
+}
+
+/** Finds a cluster set of a hub and lists its clusters, sorted by name. */
+export const findMembers = async (hub: Hub, clusterSet: string): Outcome<SetReadFailure, readonly HubObject[]> => {
+  const set = await findClusterSet(hub, clusterSet)
+  return isLeft(set) ? set : listMembers({ hub, set: set.right })
 }

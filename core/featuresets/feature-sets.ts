@@ -2,6 +2,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Hub, HubChangeFailure, HubObject, Hubs } from '../clusters/hubs/ports.ts'
 import { HubConflict, managedClusterKind } from '../clusters/hubs/ports.ts'
+import { distribution } from '../clusters/hubs/vendor-types.ts'
 import { defineFailure, type Failure, type Outcome } from '../kernel/failure.ts'
 import type { FreeObject } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
@@ -14,7 +15,6 @@ import { listMembers, openSet } from './cluster-set.ts'
 import { parseModel, refused } from './model.ts'
 import type { FeatureContents } from './rules.ts'
 import { planInstall, planRemoval, removeOperations, writeOperations } from './rules.ts'
-import { distribution } from './vendor.ts'
 
 const { setProfile, profileBinding } = distribution.kinds
 
@@ -148,7 +148,7 @@ export const makeUpdateFeatureSet = ({ hubs, unitOfWork }: ChangeDeps) =>
     const opened = await openSet(hubs, call, ref)
     if (isLeft(opened)) return opened
     const { hub, set } = opened.right
-    const [members, catalogue, profile] = await Promise.all([listMembers(opened.right, spoke), readCatalogue(hub), hub.get(setProfile, { name: set.name })])
+    const [members, catalogue, profile] = await Promise.all([listMembers(opened.right, { only: spoke, isMetadataOnly: true }), readCatalogue(hub), hub.get(setProfile, { name: set.name })])
     if (isLeft(members)) return members
     if (isLeft(catalogue)) return catalogue
     if (isLeft(profile)) return profile

@@ -1,22 +1,22 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../authz/ports.ts'
-import { claimText, uidClaim } from '../clusters/hubs/managed-cluster-types.ts'
+import { claimedUid } from '../clusters/hubs/managed-cluster-types.ts'
 import type { Hub, HubKey, HubKind, HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
 import { managedClusterKind } from '../clusters/hubs/ports.ts'
+import { distribution } from '../clusters/hubs/vendor-types.ts'
 import type { ClusterStore } from '../clusters/ports.ts'
+import type { Cluster } from '../clusters/types.ts'
 import type { ProfileJudge } from '../clustersets/ports.ts'
 import type { AccessGrant } from '../kernel/access.ts'
 import { defineFailure, type Failure, type Outcome } from '../kernel/failure.ts'
 import { at, isObject } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
-import type { YamlText } from '../packages/ports.ts'
+import type { TimeSlices } from '../kernel/clock.ts'
 import type { RequiredFeatures } from './built-in-profiles.ts'
 import { builtInProfiles } from './built-in-profiles.ts'
 import type { Feature } from './catalogue.ts'
 import { readFeature } from './catalogue.ts'
-import type { ClaimUnreadable, FeatureClaim } from './claims.ts'
-import { parseClaim } from './claims.ts'
-import { distribution } from './vendor.ts'
+import type { ClaimUnreadable, FeatureClaim, FeatureClaims } from './claims.ts'
 
 /** Neither the cluster nor this service has a cluster profile of that name. */
 export const ProfileMissing = defineFailure('ProfileMissing', 'NotFound')
@@ -59,7 +59,7 @@ export const missingFeatures = (required: RequiredFeatures, { enabled, disabled,
 
 interface ProfileDeps {
   readonly hubs: Hubs
-  readonly yaml: Pick<YamlText, 'parse'>
+  readonly claims: FeatureClaims
   readonly clusters: Pick<ClusterStore, 'get' | 'findByUid'>
   readonly authorizer: Pick<Authorizer, 'authorize'>
 }
@@ -94,6 +94,17 @@ const hubOfSpoke = async (
   return isLeft(grant) ? right(undefined) : hubs.open(call, grant.right)
 }
 
+/**
+ * Finds the ManagedCluster of a record: by the name under which the hub manages it, unless that claims to be another cluster, otherwise
+ * by its UID. The agent of a plain spoke claims none.
+ */
+const findManaged = async (hub: Hub, { managedClusterName: name, uid }: Cluster): Outcome<HubReadFailure, HubObject | undefined> => {
+  const named = name === '' ? right(undefined) : await getIfServed(hub, managedClusterKind, { name })
+  if (isLeft(named) || (named.right !== undefined && ['', uid].includes(claimedUid(named.right)))) return named
+  const spokes = uid === '' ? right(undefined) : await listIfServed(hub, managedClusterKind)
+  return isLeft(spokes) ? spokes : right(spokes.right?.find((each) => claimedUid(each) === uid))
+}
+
 /** Returns what the hub of a cluster knows of its features. A hub may manage itself. */
 const readByClaim = async (deps: ProfileDeps, call: SignedInCall<never>, cluster: Hub): Outcome<HubReadFailure | ReturnType<typeof ClaimUnreadable>, ClusterFeatures> => {
   const nothing = right(featuresByClaim(undefined, []))
@@ -102,17 +113,15 @@ const readByClaim = async (deps: ProfileDeps, call: SignedInCall<never>, cluster
   const hub = record.hubClusterUid === '' || record.hubClusterUid === record.uid ? right(cluster) : await hubOfSpoke(deps, call, record.ownerId, record.hubClusterUid)
   if (isLeft(hub)) return hub
   if (hub.right === undefined) return nothing
-  const [spokes, catalogue] = await Promise.all([listIfServed(hub.right, managedClusterKind), listIfServed(hub.right, distribution.kinds.feature)])
-  if (isLeft(spokes)) return spokes
+  const [spoke, catalogue] = await Promise.all([findManaged(hub.right, record), listIfServed(hub.right, distribution.kinds.feature)])
+  if (isLeft(spoke)) return spoke
   if (isLeft(catalogue)) return catalogue
-  const spoke = spokes.right?.find((each) => claimText(each, uidClaim) === record.uid)
-  const text = spoke === undefined ? undefined : claimText(spoke, distribution.featuresClaim)
-  const claim = text === undefined ? right(undefined) : parseClaim(deps.yaml, text)
+  const claim = spoke.right === undefined ? right(undefined) : deps.claims.read(spoke.right)
   return isLeft(claim) ? claim : right(featuresByClaim(claim.right, (catalogue.right ?? []).map(readFeature)))
 }
 
 /** Judges the spokes of a hub by the claims that they report. */
-export const makeProfileJudge = ({ yaml }: Pick<ProfileDeps, 'yaml'>): ProfileJudge => ({
+export const makeProfileJudge = ({ claims, slices }: Pick<ProfileDeps, 'claims'> & { readonly slices: TimeSlices }): ProfileJudge => ({
   async satisfying(hub, clusters, name) {
     if (clusters.length === 0) return right([])
     const [profile, catalogue] = await Promise.all([getIfServed(hub, distribution.kinds.clusterProfile, { name }), listIfServed(hub, distribution.kinds.feature)])
@@ -121,11 +130,11 @@ export const makeProfileJudge = ({ yaml }: Pick<ProfileDeps, 'yaml'>): ProfileJu
     const required = profile.right === undefined ? builtInProfiles.get(name) : requiredBy(profile.right)
     const known = (catalogue.right ?? []).map(readFeature)
     const satisfies = (cluster: HubObject): boolean => {
-      const text = claimText(cluster, distribution.featuresClaim)
-      const claim = text === undefined ? undefined : parseClaim(yaml, text)
-      return claim !== undefined && !isLeft(claim) && required !== undefined && missingFeatures(required, featuresByClaim(claim.right, known)).length === 0
+      const claim = claims.of(cluster)
+      return claim !== undefined && required !== undefined && missingFeatures(required, featuresByClaim(claim, known)).length === 0
     }
-    return right(clusters.filter(satisfies))
+    const satisfying = await Promise.all(clusters.map((cluster) => slices.run(() => (satisfies(cluster) ? [cluster] : []))))
+    return right(satisfying.flat())
   },
 })
 

@@ -1,13 +1,13 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { HubObject, PatchOperation } from '../clusters/hubs/ports.ts'
+import { distribution } from '../clusters/hubs/vendor-types.ts'
 import type { Failure } from '../kernel/failure.ts'
 import type { FreeObject } from '../kernel/json.ts'
 import { at, isObject, isSameJson, textAt, toWireJson } from '../kernel/json.ts'
 import type { Catalogue, Feature, InstalledFeatures } from './catalogue.ts'
 import type { FeatureModel } from './model.ts'
 import { refused } from './model.ts'
-import { distribution } from './vendor.ts'
 
 /** What is written for each feature, by its name. */
 export type FeatureContents = ReadonlyMap<string, FreeObject>

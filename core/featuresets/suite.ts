@@ -1,5 +1,6 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Hub, HubChangeFailure, HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
+import { distribution } from '../clusters/hubs/vendor-types.ts'
 import { atATime } from '../kernel/concurrency.ts'
 import { defineFailure, type Failure, type Outcome } from '../kernel/failure.ts'
 import { at, listAt, textAt } from '../kernel/json.ts'
@@ -9,7 +10,7 @@ import { defineAudit, recordChange } from '../kernel/unit-of-work.ts'
 import { installedIn } from './catalogue.ts'
 import type { ClusterSetRef, OpenedSet, SetReadFailure } from './cluster-set.ts'
 import { listMembers, openSet } from './cluster-set.ts'
-import { componentLabel, distribution, helmReleaseKind } from './vendor.ts'
+import { componentLabel, helmReleaseKind } from './releases.ts'
 
 const { suiteFeature, pinnedVersion, observedVersion } = distribution
 const { setProfile, profileBinding, feature: featureKind } = distribution.kinds
@@ -41,7 +42,7 @@ const observedVersions = (members: readonly HubObject[], bindings: readonly HubO
 
 /** Reads the version of the suite on each spoke of a set with two lists. */
 const readSpokeVersions = async (opened: OpenedSet): Outcome<HubReadFailure, readonly SpokeVersion[]> => {
-  const [members, bindings] = await Promise.all([listMembers(opened), opened.hub.list(profileBinding)])
+  const [members, bindings] = await Promise.all([listMembers(opened, { isMetadataOnly: true }), opened.hub.list(profileBinding)])
   if (isLeft(members)) return members
   return isLeft(bindings) ? bindings : right(observedVersions(members.right, bindings.right))
 }

@@ -1,18 +1,18 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { HubObject, Hubs } from '../clusters/hubs/ports.ts'
+import { manifestWorkKind } from '../clusters/hubs/kind-types.ts'
+import type { Hub, HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
+import { distribution } from '../clusters/hubs/vendor-types.ts'
 import type { TimeSlices } from '../kernel/clock.ts'
 import { defineFailure, type Failure, type Outcome } from '../kernel/failure.ts'
 import { definedFields, listAt, textAt } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
-import type { YamlText } from '../packages/ports.ts'
 import type { Catalogue, InstalledFeature, InstalledFeatures } from './catalogue.ts'
-import { installedIn, readCatalogue } from './catalogue.ts'
-import type { FeatureClaim } from './claims.ts'
-import { claimOf } from './claims.ts'
-import type { ClusterSetRef, OpenedSet, SetReadFailure } from './cluster-set.ts'
-import { listMembers, openSet } from './cluster-set.ts'
+import { installedIn, readFeatures } from './catalogue.ts'
+import type { FeatureClaim, FeatureClaims } from './claims.ts'
+import type { ClusterSetRef, SetReadFailure } from './cluster-set.ts'
+import { findMembers } from './cluster-set.ts'
 import type { VersionInRange } from './ports.ts'
-import { distribution, helmReleaseKind, manifestWorkKind } from './vendor.ts'
+import { helmReleaseKind } from './releases.ts'
 
 /** The feature is neither in the catalogue of the hub nor installed on the cluster set. */
 export const FeatureMissing = defineFailure('FeatureMissing', 'NotFound')
@@ -64,9 +64,9 @@ export const unreadyFeatures = (works: readonly Pick<HubObject, 'namespace' | 'b
 const none: ReadonlySet<string> = new Set()
 
 /** Returns what claims and works say about a cluster. */
-const makeSpokeFeatures = (yaml: Pick<YamlText, 'parse'>, works: readonly HubObject[]): ((cluster: HubObject) => SpokeFeatures) => {
+const makeSpokeFeatures = (claims: FeatureClaims, works: readonly HubObject[]): ((cluster: HubObject) => SpokeFeatures) => {
   const unready = unreadyFeatures(works)
-  return (cluster) => ({ claim: claimOf(yaml, cluster), unready: unready.get(cluster.name) ?? none })
+  return (cluster) => ({ claim: claims.of(cluster), unready: unready.get(cluster.name) ?? none })
 }
 
 /** Remembers the answers for each version and range: many spokes have the same versions, and a range is slow to parse. */
@@ -128,51 +128,51 @@ export const makeSyncComparison = (installed: InstalledFeatures, { features }: P
 /** Objects of this kind contain all manifests of a feature set. */
 const worksPageSize = 100
 
-const listWorks = ({ hub, set }: OpenedSet, featureSet?: string): ReturnType<OpenedSet['hub']['list']> =>
+const listWorks = (hub: Hub, clusterSet: string, featureSet?: string): Outcome<HubReadFailure, readonly HubObject[]> =>
   hub.list(manifestWorkKind, {
-    labelSelector: `${distribution.profileLabel}=${set.name}`,
+    labelSelector: `${distribution.profileLabel}=${clusterSet}`,
     pageSize: worksPageSize,
     ...definedFields({ fieldSelector: featureSet === undefined ? undefined : `metadata.name=${featureSet}` }),
   })
 
 interface SyncDeps {
   readonly hubs: Hubs
-  readonly yaml: Pick<YamlText, 'parse'>
+  readonly claims: FeatureClaims
   readonly isInRange: VersionInRange
   readonly slices: TimeSlices
 }
 
 /** Compares all features of a cluster set. */
-export const makeListSyncStatuses = ({ hubs, yaml, isInRange, slices }: SyncDeps) =>
-  async (call: SignedInCall<never>, ref: ClusterSetRef): Outcome<SetReadFailure, SyncStatuses> => {
-    const opened = await openSet(hubs, call, ref)
+export const makeListSyncStatuses = ({ hubs, claims, isInRange, slices }: SyncDeps) =>
+  async (call: SignedInCall<never>, { grant, clusterSet }: ClusterSetRef): Outcome<SetReadFailure, SyncStatuses> => {
+    const opened = await hubs.open(call, grant)
     if (isLeft(opened)) return opened
-    const { hub, set } = opened.right
-    const [clusters, works, profile, catalogue] = await Promise.all([
-      listMembers(opened.right),
-      listWorks(opened.right),
-      hub.get(distribution.kinds.setProfile, { name: set.name }),
-      readCatalogue(hub),
+    const hub = opened.right
+    const [clusters, works, profile, features] = await Promise.all([
+      findMembers(hub, clusterSet),
+      listWorks(hub, clusterSet),
+      hub.get(distribution.kinds.setProfile, { name: clusterSet }),
+      readFeatures(hub),
     ])
     if (isLeft(clusters)) return clusters
     if (isLeft(works)) return works
     if (isLeft(profile)) return profile
-    if (isLeft(catalogue)) return catalogue
-    const featuresOf = makeSpokeFeatures(yaml, works.right)
-    const comparison = makeSyncComparison(installedIn(profile.right), catalogue.right, rememberedRanges(isInRange))
+    if (isLeft(features)) return features
+    const featuresOf = makeSpokeFeatures(claims, works.right)
+    const comparison = makeSyncComparison(installedIn(profile.right), { features: features.right }, rememberedRanges(isInRange))
     await Promise.all(clusters.right.map((cluster) => slices.run(() => comparison.add(cluster.name, featuresOf(cluster)))))
     return right(comparison.statuses())
   }
 
 /** Compares one feature of a cluster set. */
-export const makeGetSyncStatus = ({ hubs, yaml, isInRange, slices }: SyncDeps) =>
-  async (call: SignedInCall<never>, { feature: name, ...ref }: ClusterSetRef & { readonly feature: string }): Outcome<SetReadFailure | Failure<'FeatureMissing'>, SyncStatus> => {
-    const opened = await openSet(hubs, call, ref)
+export const makeGetSyncStatus = ({ hubs, claims, isInRange, slices }: SyncDeps) =>
+  async (call: SignedInCall<never>, { feature: name, grant, clusterSet }: ClusterSetRef & { readonly feature: string }): Outcome<SetReadFailure | Failure<'FeatureMissing'>, SyncStatus> => {
+    const opened = await hubs.open(call, grant)
     if (isLeft(opened)) return opened
-    const { hub, set } = opened.right
+    const hub = opened.right
     const [clusters, profile, feature] = await Promise.all([
-      listMembers(opened.right),
-      hub.get(distribution.kinds.setProfile, { name: set.name }),
+      findMembers(hub, clusterSet),
+      hub.get(distribution.kinds.setProfile, { name: clusterSet }),
       hub.get(distribution.kinds.feature, { name }),
     ])
     if (isLeft(clusters)) return clusters
@@ -180,9 +180,9 @@ export const makeGetSyncStatus = ({ hubs, yaml, isInRange, slices }: SyncDeps) =
     if (isLeft(feature)) return feature
     const wanted = installedIn(profile.right).get(name)
     if (wanted === undefined && feature.right === undefined) return left(FeatureMissing(`The hub has no feature ${name}.`))
-    const works = wanted === undefined ? right([]) : await listWorks(opened.right, wanted.featureSet)
+    const works = wanted === undefined ? right([]) : await listWorks(hub, clusterSet, wanted.featureSet)
     if (isLeft(works)) return works
-    const featuresOf = makeSpokeFeatures(yaml, works.right)
+    const featuresOf = makeSpokeFeatures(claims, works.right)
     const inRange = rememberedRanges(isInRange)
     const compared = await Promise.all(clusters.right.map((cluster) => slices.run(() => [cluster.name, isInStep(name, wanted, featuresOf(cluster), inRange)] as const)))
     const where = (wantedStep: boolean): readonly string[] => compared.flatMap(([cluster, inStep]) => (inStep === wantedStep ? [cluster] : []))

@@ -82,3 +82,14 @@ export const atATime = async <A, E, B>(items: readonly A[], limit: number, work:
   })
   return failed ?? right(results.flatMap((result) => (isLeft(result) ? [] : [result.right])))
 }
+
+/**
+ * Repeats work that failed because another request changed the same thing at the same time, at most `attempts` times in all. Returns the
+ * first Right, the first Left that `isOvertaken` does not recognize, or the last Left.
+ */
+export const untilNotOvertaken = async <E, A>(attempts: number, isOvertaken: (failure: E) => boolean, work: () => Promise<Either<E, A>>): Promise<Either<E, A>> => {
+  for (let attempt = 1; ; attempt += 1) {
+    const done = await work()
+    if (!isLeft(done) || attempt >= attempts || !isOvertaken(done.left)) return done
+  }
+}

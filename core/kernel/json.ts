@@ -27,6 +27,15 @@ export const listAt = (value: unknown, ...keys: readonly string[]): readonly unk
   return Array.isArray(found) ? found : []
 }
 
+/** Returns the bytes of a base64 text as Latin-1 characters; empty if it is not base64. */
+export const decodedText = (base64: string): string => {
+  try {
+    return atob(base64)
+  } catch {
+    return ''
+  }
+}
+
 /** The result of parsing a JSON text. */
 export type ParsedJson =
   | { readonly ok: true; readonly value: unknown }

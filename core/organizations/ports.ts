@@ -152,6 +152,8 @@ export interface MembershipStore {
   /** Takes one query. A non-member has level `none` and no permissions. */
   rights(orgId: OrgId, userId: UserId): Promise<MemberRights>
   list(orgId: OrgId, only: 'all' | 'public', page: PageRequest): Promise<Page<UserId>>
+  /** Returns those of the users who are members, in no particular order. */
+  among(orgId: OrgId, userIds: readonly UserId[]): Promise<readonly UserId[]>
   add(orgId: OrgId, userId: UserId, at: Date): Promise<void>
   /** Deletes the membership, and the user's team memberships and direct grants in the organization. */
   remove(orgId: OrgId, userId: UserId): Promise<void>

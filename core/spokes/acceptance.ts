@@ -28,6 +28,8 @@ type Refusal = Failure<'NotAcceptable'>
 /** A cluster that registers by the identity of its cloud has no certificate request. */
 const cloudIdentity = 'agent.open-cluster-management.io/managed-cluster-arn'
 const concurrentClusters = 8
+/** How many clusters one list of certificate requests is about: its address has their names. */
+const clustersInList = 50
 /** How often the requests of one cluster are judged and approved before another writer wins. */
 const maxAttempts = 5
 
@@ -62,21 +64,50 @@ const approval = ({ body }: HubObject, now: Date): FreeObject => {
   return { ...body, status: { ...status, conditions: [...(listAt(body, 'status', 'conditions') as readonly Json[]), condition] } }
 }
 
+type Listed = ReturnType<Hub['list']>
+
+/** Reads what a hub says about all clusters of a request, with one list for many of them, when the first of them needs it. */
+const makeBatch = (hub: Hub, clusters: readonly string[]) => {
+  const lists = new Map<number, Listed>()
+  let leaving: Listed | undefined
+
+  const listRequests = (from: number): Listed =>
+    hub.list(signingRequestKind, { labelSelector: `${spokeNameLabel} in (${clusters.slice(from, from + clustersInList).join(',')})` })
+
+  return {
+    /** Returns the certificate requests with the label of a cluster of the request. */
+    async requestsOf(cluster: string): Listed {
+      const index = clusters.indexOf(cluster)
+      const from = index - (index % clustersInList)
+      const listing = lists.get(from) ?? listRequests(from)
+      lists.set(from, listing)
+      const listed = await listing
+      return isLeft(listed) ? listed : right(listed.right.filter(({ body }) => textAt(body, 'metadata', 'labels', spokeNameLabel) === cluster))
+    },
+    /** Returns the namespaces that are being deleted. */
+    async leavingNamespaces(): Listed {
+      leaving ??= hub.list(namespaceKind, { fieldSelector: 'status.phase=Terminating', isMetadataOnly: true })
+      return leaving
+    },
+  }
+}
+type Batch = ReturnType<typeof makeBatch>
+
 /**
  * Accepts clusters that ask to join a hub: approves the certificate requests of their agents, and then sets `hubAcceptsClient`.
  * Accepting a spoke again succeeds. If some clusters may not join, the others are accepted all the same.
  */
 export const makeAcceptSpokes = ({ hubs, requests, clock, unitOfWork }: Deps) => {
-  const readRequests = async (hub: Hub, cluster: string) => {
-    const listed = await hub.list(signingRequestKind, { labelSelector: `${spokeNameLabel}=${cluster}` })
+  const readRequests = async (listed: Awaited<Listed>) => {
     if (isLeft(listed)) return listed
     return right(await Promise.all(listed.right.map(async (object) => ({ object, subject: await requests.subjectOf(textAt(object.body, 'spec', 'request')) }))))
   }
 
-  const approve = async (hub: Hub, rules: JoinRules, managed: HubObject, progress: Progress): Step<void> => {
-    const cluster = { name: progress.cluster, registeredAt: textAt(managed.body, 'metadata', 'creationTimestamp') }
+  const approve = async (hub: Hub, batch: Batch, rules: JoinRules, managed: HubObject, progress: Progress): Step<void> => {
+    const { cluster: name } = progress
+    const cluster = { name, registeredAt: textAt(managed.body, 'metadata', 'creationTimestamp') }
     for (let attempt = 1; ; attempt += 1) {
-      const read = await readRequests(hub, progress.cluster)
+      const read = await readRequests(await (attempt === 1 ? batch.requestsOf(name) : hub.list(signingRequestKind, { labelSelector: `${spokeNameLabel}=${name}` })))
       if (isLeft(read)) return read
       const judged = judgeJoinRequests(cluster, read.right, rules)
       // A spoke without a request that is to be approved stays a spoke, unless it is unclear which request is its own.
@@ -94,22 +125,21 @@ export const makeAcceptSpokes = ({ hubs, requests, clock, unitOfWork }: Deps) =>
     }
   }
 
-  const accept = async (hub: Hub, rules: JoinRules, progress: Progress): Step<void> => {
+  const accept = async (hub: Hub, batch: Batch, rules: JoinRules, progress: Progress): Step<void> => {
     const { cluster: name } = progress
-    const [cluster, namespace] = await Promise.all([hub.get(managedClusterKind, { name }), hub.get(namespaceKind, { name })])
+    const [cluster, leaving] = await Promise.all([hub.get(managedClusterKind, { name }), batch.leavingNamespaces()])
     if (isLeft(cluster)) return cluster
-    if (isLeft(namespace)) return namespace
+    if (isLeft(leaving)) return leaving
     if (cluster.right === undefined) return refused('It does not exist on the hub.')
     if (cluster.right.isDeleting) return refused(deleting)
-    if (namespace.right?.isDeleting === true) return refused('Its namespace on the hub is being deleted.')
+    if (leaving.right.some((namespace) => namespace.name === name)) return refused('Its namespace on the hub is being deleted.')
     if (at(cluster.right.body, 'metadata', 'annotations', cloudIdentity) === undefined) {
-      const approved = await approve(hub, rules, cluster.right, progress)
+      const approved = await approve(hub, batch, rules, cluster.right, progress)
       if (isLeft(approved)) return approved
     }
-    const edited = await hub.edit<Refusal>(managedClusterKind, { name }, (object): Either<Refusal, HubEdit | undefined> => {
-      if (object.isDeleting) return refused(deleting)
-      return right(isAccepted(object) ? undefined : { merge: { spec: { hubAcceptsClient: true } } })
-    })
+    const judge = (object: HubObject): Either<Refusal, HubEdit | undefined> =>
+      object.isDeleting ? refused(deleting) : right(isAccepted(object) ? undefined : { merge: { spec: { hubAcceptsClient: true } } })
+    const edited = await hub.edit<Refusal>(managedClusterKind, { name }, judge, cluster.right)
     if (isLeft(edited)) return edited
     if (edited.right === 'missing') return refused('It does not exist on the hub.')
     progress.isAccepted = edited.right === 'changed'
@@ -123,12 +153,14 @@ export const makeAcceptSpokes = ({ hubs, requests, clock, unitOfWork }: Deps) =>
     const refusals: string[] = []
     const done: Progress[] = []
     let failure: HubChangeFailure | undefined
-    await mapWithin([...new Set(clusters)], concurrentClusters, async (cluster) => {
+    const distinct = [...new Set(clusters)]
+    const batch = makeBatch(hub, distinct)
+    await mapWithin(distinct, concurrentClusters, async (cluster) => {
       // The hub does not answer, or refuses the credential: it is not asked for the others.
       if (failure !== undefined) return
       const progress: Progress = { cluster, approved: [], isAccepted: false }
       done.push(progress)
-      const accepted = await accept(hub, rules, progress)
+      const accepted = await accept(hub, batch, rules, progress)
       if (isRight(accepted)) return
       const { tag, message } = accepted.left
       if (tag === 'NotAcceptable' || tag === 'HubRefused' || tag === 'HubConflict') refusals.push(`${cluster}: ${message}`)
@@ -139,8 +171,7 @@ export const makeAcceptSpokes = ({ hubs, requests, clock, unitOfWork }: Deps) =>
       .map(({ cluster, approved, isAccepted: accepted }) => auditOf(hub, accepted ? 'cluster.spoke_accepted' : 'cluster.spoke_requests_approved', { spoke: cluster, requests: approved }))
     if (failure === undefined && refusals.length === 0) return recordChange(unitOfWork, call, ...entries)
     await recordPart(unitOfWork, call, entries)
-    const count = new Set(clusters).size
-    const message = count === 1 ? `The cluster cannot be accepted. ${refusals[0] ?? ''}` : `${refusals.length} of ${count} clusters cannot be accepted.`
+    const message = distinct.length === 1 ? `The cluster cannot be accepted. ${refusals[0] ?? ''}` : `${refusals.length} of ${distinct.length} clusters cannot be accepted.`
     return left(failure ?? SpokesNotAccepted(message, { errors: refusals.sort() }))
   }
 }

@@ -1,8 +1,9 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { hubNames, hubUserName } from '../clusters/hubs/account-types.ts'
-import type { Hub, HubChangeFailure, HubKind, HubObject, Hubs } from '../clusters/hubs/ports.ts'
+import { hubUserName } from '../clusters/hubs/account-types.ts'
+import type { Hub, HubChangeFailure, HubObject, Hubs } from '../clusters/hubs/ports.ts'
 import { HubConflict } from '../clusters/hubs/ports.ts'
+import { distribution } from '../clusters/hubs/vendor-types.ts'
 import type { AccessGrant } from '../kernel/access.ts'
 import type { Outcome } from '../kernel/failure.ts'
 import { mapWithin } from '../kernel/concurrency.ts'
@@ -12,30 +13,28 @@ import type { SignedInCall } from '../kernel/principal.ts'
 import { recordChange, recordPart } from '../kernel/unit-of-work.ts'
 import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import { auditOf } from './audit.ts'
+import { managedByLabel, managedByValue } from './kinds.ts'
 import type { HubMember, HubMembers } from './ports.ts'
 
-const accountKind: HubKind = { apiVersion: 'authentication.k8s.appscode.com/v1alpha1', kind: 'Account', plural: 'accounts' }
-const managedByLabel = 'app.kubernetes.io/managed-by'
-const manager = 'moorage'
-/** The account whose members an Account belongs to, by id. */
-const ownerLabel = 'authentication.k8s.appscode.com/hub-owner'
+const accountKind = distribution.kinds.account
+const { ownerLabel } = distribution
 
 const concurrentAccounts = 8
 
 const contentOf = ({ userId, login, teams }: HubMember, { ownerId, context }: AccessGrant): FreeObject => ({
-  metadata: { labels: { [managedByLabel]: manager, [ownerLabel]: String(ownerId) } },
+  metadata: { labels: { [managedByLabel]: managedByValue, [ownerLabel]: String(ownerId) } },
   spec: {
     username: login,
     uid: String(userId),
     // The gateway looks the teams up by what a request has in `extra`, which is the id.
     groups: context.accountKind === 'organization' ? { [String(ownerId)]: teams } : {},
-    extra: { [hubNames.organizationKey]: [String(ownerId)] },
+    extra: { [distribution.organizationKey]: [String(ownerId)] },
   },
 })
 
 /** Reports whether an Account was made by this service for the members of this account. */
 const isOwn = ({ name, body }: HubObject, { ownerId }: AccessGrant): boolean =>
-  name.startsWith(hubNames.userPrefix) && textAt(body, 'metadata', 'labels', managedByLabel) === manager && textAt(body, 'metadata', 'labels', ownerLabel) === String(ownerId)
+  name.startsWith(distribution.userPrefix) && textAt(body, 'metadata', 'labels', managedByLabel) === managedByValue && textAt(body, 'metadata', 'labels', ownerLabel) === String(ownerId)
 
 /** The Accounts that a run has changed. */
 interface Synced {

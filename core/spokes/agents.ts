@@ -1,5 +1,6 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../authz/ports.ts'
+import { agentNamespace, bootstrapSecret, klusterletKind, operatorNamespace, secretKind, serviceAccountKind } from '../clusters/hubs/kind-types.ts'
 import type { Hub, HubKey, HubKind, HubObject, Hubs } from '../clusters/hubs/ports.ts'
 import { namespaceKind } from '../clusters/hubs/ports.ts'
 import type { Cluster } from '../clusters/types.ts'
@@ -8,26 +9,13 @@ import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { FreeObject } from '../kernel/json.ts'
 import { textAt } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
-import type { Secret } from '../kernel/secret.ts'
 import type { TaskRun, TaskStep } from '../tasks/ports.ts'
 import type { AgentImages } from './ports.ts'
-import {
-  agentNamespace,
-  appliedWorkKind,
-  bootstrapSecret,
-  clusterRoleBindingKind,
-  definitionKind,
-  deploymentKind,
-  klusterletKind,
-  operatorNamespace,
-  secretKind,
-  serviceAccountKind,
-} from './kinds.ts'
+import type { BootstrapAccess } from './bootstrap-access.ts'
+import { kubeconfigOf } from './join-command.ts'
+import { appliedWorkKind, clusterRoleBindingKind, definitionKind, deploymentKind, managedByLabel, managedByValue } from './kinds.ts'
 import { notYet, over, pollUntil, SpokeStuck } from './spoke-steps.ts'
 
-/** On objects that an import has made on a spoke. */
-export const managedByLabel = 'app.kubernetes.io/managed-by'
-export const managedByValue = 'moorage'
 export const operatorName = 'klusterlet'
 
 /** How long the operator may take to remove its agents. */
@@ -143,8 +131,10 @@ export interface AgentInstallation {
   readonly managedClusterName: string
   /** The addresses of the spoke for the hub. */
   readonly serverUrls: readonly string[]
-  /** The bootstrap kubeconfig. */
-  readonly kubeconfig: Secret
+  /** Of the import: a repetition of its work keeps the credential that it has made. */
+  readonly importRef: string
+  /** Makes a new credential with which the agents ask to join. */
+  readonly makeAccess: () => Outcome<Failure, BootstrapAccess>
 }
 
 const ours = { labels: { [managedByLabel]: managedByValue } }
@@ -225,10 +215,12 @@ const klusterletOf = ({ registry, version }: AgentImages, { managedClusterName, 
 })
 
 const servedPatienceMs = 30_000
+/** On the bootstrap credential: the task of the import that has made it. */
+const importAnnotation = 'moorage/import-task'
 
 /**
  * Installs the agents on a cluster: namespaces, the bootstrap credential, the operator if there is none, and the Klusterlet. Objects
- * that exist stay as they are, except for the credential, which is replaced.
+ * that exist stay as they are, except for the credential, which another import than the last replaces.
  */
 export const makeInstallAgents = (deps: { readonly pause: Pause; readonly images: AgentImages }) => {
   const { images } = deps
@@ -238,13 +230,19 @@ export const makeInstallAgents = (deps: { readonly pause: Pause; readonly images
     return made.right === 'unplaced' ? left(SpokeStuck(`The namespace ${key.namespace ?? ''} of the cluster is being deleted. Try again when it is gone.`)) : right(undefined)
   }
 
-  const storeCredential = async (spoke: Hub, kubeconfig: Secret): Outcome<Failure, void> => {
+  // The agents start over when the credential changes. Another import makes a new one, as the last may have expired.
+  const storeCredential = async (spoke: Hub, { importRef, makeAccess }: AgentInstallation): Outcome<Failure, void> => {
     const key = { namespace: agentNamespace, name: bootstrapSecret }
-    const data = { kubeconfig: btoa(kubeconfig.reveal()) }
-    const made = await spoke.create(secretKind, key, { metadata: ours, type: 'Opaque', data })
+    const known = await spoke.get(secretKind, key)
+    if (isLeft(known)) return known
+    if (textAt(known.right?.body, 'metadata', 'annotations', importAnnotation) === importRef) return right(undefined)
+    const access = await makeAccess()
+    if (isLeft(access)) return access
+    const content = { metadata: { ...ours, annotations: { [importAnnotation]: importRef } }, data: { kubeconfig: btoa(kubeconfigOf(access.right)) } }
+    const made = await spoke.create(secretKind, key, { ...content, type: 'Opaque' })
     if (isLeft(made)) return made
     if (made.right === 'unplaced') return left(SpokeStuck(`The namespace ${agentNamespace} of the cluster is being deleted. Try again when it is gone.`))
-    const replaced = made.right === 'created' ? right('changed') : await spoke.edit(secretKind, key, () => right({ merge: { data } }))
+    const replaced = made.right === 'created' ? right('changed') : await spoke.edit(secretKind, key, () => right({ merge: content }))
     return isLeft(replaced) ? replaced : right(undefined)
   }
 
@@ -273,7 +271,7 @@ export const makeInstallAgents = (deps: { readonly pause: Pause; readonly images
     }
     const defined = await create(spoke, definitionKind, { name: 'klusterlets.operator.open-cluster-management.io' }, klusterletDefinition)
     if (isLeft(defined)) return defined
-    const stored = await storeCredential(spoke, installation.kubeconfig)
+    const stored = await storeCredential(spoke, installation)
     if (isLeft(stored)) return stored
     const installed = await installOperator(spoke)
     if (isLeft(installed)) return installed

@@ -4,12 +4,13 @@ import type { ClusterTasks } from '../cluster-tasks/ports.ts'
 import type { HubObject, Hubs, SpokeHubs } from '../clusters/hubs/ports.ts'
 import type { ClusterStore, ClusterTaskUnitOfWork, MemberCluster, MemberClusters } from '../clusters/ports.ts'
 import type { Cluster } from '../clusters/types.ts'
+import { untilNotOvertaken } from '../kernel/concurrency.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { listAt, textAt } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { ImportSpokeFailure, SpokeImport, SpokeTaskInput } from './imports.ts'
 import { checkClaims, openHub, prepareSpokeTask, SpokeRefused } from './imports.ts'
-import { lifeAuditOf } from './spoke-records.ts'
+import { isClusterChanged, lifeAuditOf, maxAttempts } from './spoke-records.ts'
 
 /** Reports whether a condition of an object is True. */
 export const isTrue = (object: HubObject | undefined, type: string): boolean =>
@@ -18,7 +19,7 @@ export const isTrue = (object: HubObject | undefined, type: string): boolean =>
 export const joined = 'ManagedClusterJoined'
 
 /** An imported cluster to make a spoke of a hub, found by its UID or else by its name. */
-export type SpokeConversion = Pick<SpokeImport, 'grant' | 'claimedOwnerId' | 'claimedHubUid' | 'claimedUid' | 'clusterProfile' | 'responseId'> & { readonly name: string | undefined }
+export type SpokeConversion = Pick<SpokeImport, 'grant' | 'claimedOwnerId' | 'claimedHubUid' | 'claimedUid' | 'clusterProfile' | 'components' | 'responseId'> & { readonly name: string | undefined }
 
 interface Deps {
   readonly authorizer: Authorizer
@@ -48,9 +49,6 @@ const checkHub = (record: Cluster, { uid, name }: MemberCluster): Outcome<Failur
   )
 }
 
-/** How often a conversion is judged again because another request changed the record at the same time. */
-const maxAttempts = 5
-
 /**
  * Makes an imported cluster a spoke of a hub, with its stored credential. The record and the task are written in one transaction. A
  * cluster that is a spoke of the hub already stays as it is, and its record gets the name that it has there; the same request after a
@@ -58,13 +56,8 @@ const maxAttempts = 5
  */
 export const makeConvertToSpoke = (deps: Deps) => {
   const convert = makeConvertOnce(deps)
-  return async (call: SignedInCall, wanted: SpokeConversion): Outcome<ImportSpokeFailure, void> => {
-    // The task of an import that has just ended may write to the same record.
-    for (let attempt = 1; ; attempt += 1) {
-      const converted = await convert(call, wanted)
-      if (!isLeft(converted) || converted.left.tag !== 'ClusterChanged' || attempt === maxAttempts) return converted
-    }
-  }
+  // The task of an import that has just ended may write to the same record.
+  return (call: SignedInCall, wanted: SpokeConversion): Outcome<ImportSpokeFailure, void> => untilNotOvertaken(maxAttempts, isClusterChanged, () => convert(call, wanted))
 }
 
 const makeConvertOnce = (deps: Deps) =>
@@ -85,8 +78,8 @@ const makeConvertOnce = (deps: Deps) =>
     if (isLeft(claims)) return claims
     const free = await checkHub(record, cluster)
     if (isLeft(free)) return free
-    if (isLinked && wanted.clusterProfile === undefined) return right(undefined)
-    const input: SpokeTaskInput = { name, claimedUid: record.uid === '' ? wanted.claimedUid : record.uid, clusterProfile: wanted.clusterProfile, installsAgents: true }
+    if (isLinked && wanted.clusterProfile === undefined && !wanted.components.gitOpsEngine) return right(undefined)
+    const input: SpokeTaskInput = { name, claimedUid: record.uid === '' ? wanted.claimedUid : record.uid, clusterProfile: wanted.clusterProfile, components: wanted.components, installsAgents: true }
     const task = await prepareSpokeTask(deps, call, opened.right, { verb: 'Convert', input, responseId: wanted.responseId })
     const written = await deps.unitOfWork.run<ImportSpokeFailure, void>(call, async ({ clusters, tasks, audit }) => {
       const accepted = await task.acceptIn({ tasks, audit })

@@ -9,12 +9,12 @@ import type { Outcome } from '../kernel/failure.ts'
 import { mapWithin } from '../kernel/concurrency.ts'
 import type { AccountId } from '../kernel/ids.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
+import { addOnDefinitionKind } from './kinds.ts'
 
 const nodeKind: HubKind = { apiVersion: 'v1', kind: 'Node', plural: 'nodes' }
-const addOnKind: HubKind = { apiVersion: 'addon.open-cluster-management.io/v1alpha1', kind: 'ClusterManagementAddOn', plural: 'clustermanagementaddons' }
 
-/** How long one hub may take, and how many are asked at a time. */
-const patienceMilliseconds = 3_000
+/** How long one hub may take, so that the list of a few hubs that hang is there within 3 seconds, and how many are asked at a time. */
+const patienceMilliseconds = 2_500
 const concurrentHubs = 8
 /** How long all hubs together may take. Those that were not asked by then are shown as if they did not answer. */
 const wholePatienceMilliseconds = 9_000
@@ -35,7 +35,7 @@ const orStored = (counted: Either<HubReadFailure, number>, stored: number): numb
 const count = async (hub: Hub, { cluster, ...stored }: HubSummary): Promise<HubSummary> => {
   const [spokes, addOns, nodes] = await Promise.all([
     hub.count(managedClusterKind),
-    hub.count(addOnKind),
+    hub.count(addOnDefinitionKind),
     hasNoWorkloads(cluster) ? right(0) : hub.count(nodeKind),
   ])
   return { cluster, spokes: orStored(spokes, stored.spokes), addOns: orStored(addOns, stored.addOns), nodes: orStored(nodes, stored.nodes) }

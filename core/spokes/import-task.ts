@@ -1,31 +1,31 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../authz/ports.ts'
-import type { ClusterTasks, TaskCluster } from '../cluster-tasks/ports.ts'
+import type { ClusterTasks } from '../cluster-tasks/ports.ts'
 import { wordsOf } from '../cluster-tasks/types.ts'
 import { claimedUid, statedUrl, uidClaim } from '../clusters/hubs/managed-cluster-types.ts'
 import type { ClusterInfoReader, Hub, HubObject, Hubs, SpokeHubs } from '../clusters/hubs/ports.ts'
 import { clusterSetKind, clusterSetLabel, managedClusterKind } from '../clusters/hubs/ports.ts'
+import { distribution } from '../clusters/hubs/vendor-types.ts'
 import type { ClusterConnections, ClusterStore, ClusterSurveyor, ClusterUnitOfWork } from '../clusters/ports.ts'
 import { ClusterMissing } from '../clusters/ports.ts'
 import type { Cluster, ClusterFacts, ClusterStatus } from '../clusters/types.ts'
 import type { Clock, Pause } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
-import { at, textAt } from '../kernel/json.ts'
+import { at, definedFields, textAt } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
-import type { TaskEnd, TaskHandler, TaskRun, TaskStep } from '../tasks/ports.ts'
+import type { TaskEnd, TaskHandler, TaskStep } from '../tasks/ports.ts'
 import type { Acceptance } from './acceptance.ts'
-import { checkNoOtherAgents, makeInstallAgents, managedByLabel, managedByValue, openOwnSpoke } from './agents.ts'
-import { createBootstrapToken, findHubAddress } from './bootstrap-access.ts'
+import { checkNoOtherAgents, makeInstallAgents, openOwnSpoke } from './agents.ts'
+import { addComponents } from './components.ts'
+import { bootstrapAccess } from './bootstrap-access.ts'
 import { isTrue, joined } from './conversion.ts'
 import type { SpokeTaskInput } from './imports.ts'
 import { importSpokeKind, SpokeRefused } from './imports.ts'
-import { clusterClaimKind } from './kinds.ts'
-import { kubeconfigOf } from './join-command.ts'
+import { clusterClaimKind, managedByLabel, managedByValue } from './kinds.ts'
 import type { AgentImages } from './ports.ts'
 import { changeRecord, lifeAuditOf, recordOfSpoke } from './spoke-records.ts'
-import type { SpokeStep } from './spoke-steps.ts'
-import { notOpened, notYet, over, pollUntil, runSteps, SpokeStuck } from './spoke-steps.ts'
-import { secret } from '../kernel/secret.ts'
+import type { HubWork, SpokeStep } from './spoke-steps.ts'
+import { notYet, onHub, over, pollUntil, runSteps, SpokeStuck } from './spoke-steps.ts'
 
 const available = 'ManagedClusterConditionAvailable'
 
@@ -53,10 +53,7 @@ export interface ImportSpokeTaskDeps {
 }
 
 /** The work of one task. */
-interface Import extends TaskCluster, SpokeTaskInput {
-  readonly run: TaskRun
-  readonly hub: Hub
-}
+interface Import extends HubWork, SpokeTaskInput {}
 
 const findRecord = async (deps: ImportSpokeTaskDeps, { cluster, name }: Import): Outcome<Failure, Cluster> => {
   const record = await recordOfSpoke(deps.clusters, { ownerId: cluster.ownerId, hubUid: cluster.uid, name })
@@ -127,14 +124,12 @@ const install = async (deps: ImportSpokeTaskDeps, work: Import): Outcome<Failure
   if (hasJoined(managed.right)) return right('The agents run already.')
   const spoke = await openOwnSpoke(deps, call, record.right, 'can_view')
   if (spoke === undefined) return left(unopened)
-  const connection = await deps.connections.open(hub.id)
-  if (isLeft(connection)) return connection
-  const address = await findHubAddress(hub, connection.right.credential, deps.clusterInfo)
-  if (isLeft(address)) return address
-  const token = await createBootstrapToken(hub)
-  if (isLeft(token)) return token
-  const kubeconfig = secret(kubeconfigOf({ token: token.right, address: address.right }))
-  const installed = await makeInstallAgents(deps)(run, spoke, { managedClusterName: name, serverUrls: [record.right.endpoint], kubeconfig })
+  const installed = await makeInstallAgents(deps)(run, spoke, {
+    managedClusterName: name,
+    serverUrls: [record.right.endpoint],
+    importRef: run.task.ref,
+    makeAccess: () => bootstrapAccess(deps, hub),
+  })
   return isLeft(installed) ? installed : right('The agents are installed.')
 }
 
@@ -163,7 +158,7 @@ const awaitJoin = async (deps: ImportSpokeTaskDeps, work: Import): Outcome<Failu
 
 const place = async ({ hub, name, clusterProfile }: Import): Outcome<Failure, string> => {
   if (clusterProfile === undefined) return right('No cluster profile was asked for.')
-  const set = `cp-${clusterProfile}`
+  const set = `${distribution.profileSetPrefix}${clusterProfile}`
   const created = await hub.create(clusterSetKind, { name: set }, { spec: {} })
   if (isLeft(created)) return created
   const labelled = await hub.edit(managedClusterKind, { name }, ({ body }) =>
@@ -232,25 +227,17 @@ export const importSpokeTaskKind = (deps: ImportSpokeTaskDeps): TaskHandler => {
     { title: 'Install the agents', work: () => install(deps, work) },
     { title: 'Wait until the agents have joined', work: () => awaitJoin(deps, work) },
     { title: 'Put the cluster into the set of its profile', work: () => place(work) },
+    { title: 'Add the components', work: (step) => addComponents(work.hub, work.name, work.components ?? { gitOpsEngine: false, omitted: [] }, step) },
     { title: 'Update the record', work: (step) => settleRecord(deps, work, step) },
   ]
-  return {
-    kind: importSpokeKind,
-    run: (asked) =>
-      deps.clusterTasks.run(
-        asked,
-        async (run, opened): Promise<TaskEnd> => {
-          const hub = await deps.hubs.open(opened.call, opened.grant)
-          if (isLeft(hub)) return notOpened(hub.left)
-          const input = run.input as unknown as SpokeTaskInput
-          const work: Import = { ...opened, run, hub: hub.right, name: input.name, claimedUid: input.claimedUid, clusterProfile: input.clusterProfile, installsAgents: input.installsAgents }
-          const end = await runSteps(run, steps(work))
-          if (end === undefined) return { state: 'succeeded', message: `${input.name} is a spoke of the hub ${hub.right.name}.`, result: { spoke: input.name, hub: hub.right.name } }
-          await tellRecord(deps, work, end)
-          return end
-        },
-        notOpened,
-      ),
-    recover: 'run-again',
-  }
+  return onHub(deps, importSpokeKind, async (opened) => {
+    const { run, hub } = opened
+    const input = run.input as unknown as SpokeTaskInput
+    const { name } = input
+    const work: Import = { ...opened, name, claimedUid: input.claimedUid, clusterProfile: input.clusterProfile, installsAgents: input.installsAgents, ...definedFields({ components: input.components }) }
+    const end = await runSteps(run, steps(work))
+    if (end === undefined) return { state: 'succeeded', message: `${name} is a spoke of the hub ${hub.name}.`, result: { spoke: name, hub: hub.name } }
+    await tellRecord(deps, work, end)
+    return end
+  })
 }

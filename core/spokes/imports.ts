@@ -10,10 +10,10 @@ import type { AccessGrant } from '../kernel/access.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
-import type { FreeObject } from '../kernel/json.ts'
 import { definedFields } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { PreparedTask, SubmitFailure } from '../tasks/ports.ts'
+import type { SpokeComponents } from './components.ts'
 import { lifeAuditOf } from './spoke-records.ts'
 
 /** The spoke cannot be imported into this hub, or converted to a spoke of it. */
@@ -41,6 +41,7 @@ export interface SpokeImport {
   readonly claimedUid: string | undefined
   /** The cluster joins the set `cp-<profile>`. */
   readonly clusterProfile: string | undefined
+  readonly components: SpokeComponents
   readonly responseId: string | undefined
 }
 
@@ -49,6 +50,8 @@ export interface SpokeTaskInput {
   readonly name: string
   readonly claimedUid: string | undefined
   readonly clusterProfile: string | undefined
+  /** Absent in tasks of an earlier version. */
+  readonly components?: SpokeComponents
   /** Whether the agents are installed by the task, with the credential of the record. */
   readonly installsAgents: boolean
 }
@@ -97,7 +100,12 @@ export const prepareSpokeTask = (
     about: { managedCluster: input.name },
     lock: `spoke/${input.name}`,
     right: { type: 'hub', relation: 'can_import_spokes' },
-    input: { ...definedFields({ claimedUid: input.claimedUid, clusterProfile: input.clusterProfile }), name: input.name, installsAgents: input.installsAgents } as FreeObject,
+    input: {
+      ...definedFields({ claimedUid: input.claimedUid, clusterProfile: input.clusterProfile }),
+      name: input.name,
+      installsAgents: input.installsAgents,
+      components: { ...input.components },
+    },
     responseId,
   })
 
@@ -164,6 +172,7 @@ export const makeImportSpoke = (deps: Deps) =>
       name,
       claimedUid: wanted.claimedUid,
       clusterProfile: wanted.clusterProfile,
+      components: wanted.components,
       installsAgents: sealed !== undefined || earlier.right?.hasCredential === true,
     }
     const task = await prepareSpokeTask(deps, call, opened.right, { verb: 'Import', input, responseId: wanted.responseId })

@@ -1,5 +1,5 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { ClusterInfoReader, HubAddress, HubChangeFailure, Hubs } from '../clusters/hubs/ports.ts'
+import type { ClusterInfoReader, HubChangeFailure, Hubs } from '../clusters/hubs/ports.ts'
 import { managedClusterKind } from '../clusters/hubs/ports.ts'
 import type { ClusterConnections, ClusterStore } from '../clusters/ports.ts'
 import { ClusterMissing } from '../clusters/ports.ts'
@@ -13,8 +13,8 @@ import type { Secret } from '../kernel/secret.ts'
 import { secret } from '../kernel/secret.ts'
 import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import { auditOf } from './audit.ts'
-import type { BootstrapMissing } from './bootstrap-access.ts'
-import { createBootstrapToken, findHubAddress } from './bootstrap-access.ts'
+import type { BootstrapAccess, BootstrapMissing } from './bootstrap-access.ts'
+import { bootstrapAccess } from './bootstrap-access.ts'
 
 /** The request contradicts the hub in the path, or the cluster is being removed from the hub. */
 export const JoinCommandRefused = defineFailure('JoinCommandRefused', 'Unprocessable')
@@ -42,10 +42,8 @@ export interface JoinCommandInput {
 }
 
 /** What a join command consists of. */
-export interface JoinFacts {
+export interface JoinFacts extends BootstrapAccess {
   readonly clusterName: string
-  readonly token: Secret
-  readonly address: HubAddress
   /** Annotations of the ManagedCluster. */
   readonly annotations: Readonly<Record<string, string>>
 }
@@ -69,7 +67,7 @@ const clusteradmCommand = ({ clusterName, token, address: { server, authorityPem
 }
 
 /** Returns the kubeconfig with which the agents of a spoke ask to join the hub. */
-export const kubeconfigOf = ({ token, address: { server, authorityPem } }: Pick<JoinFacts, 'token' | 'address'>): string =>
+export const kubeconfigOf = ({ token, address: { server, authorityPem } }: BootstrapAccess): string =>
   JSON.stringify({
     apiVersion: 'v1',
     kind: 'Config',
@@ -126,13 +124,9 @@ export const makeGetJoinCommand = (deps: {
     const known = await hub.get(managedClusterKind, { name: clusterName })
     if (isLeft(known)) return known
     if (known.right?.isDeleting === true) return left(JoinCommandRefused(`The cluster ${clusterName} is being removed from the hub.`))
-    const connection = await deps.connections.open(hub.id)
-    if (isLeft(connection)) return connection
-    const address = await findHubAddress(hub, connection.right.credential, deps.clusterInfo)
-    if (isLeft(address)) return address
-    const token = await createBootstrapToken(hub)
-    if (isLeft(token)) return token
-    const command = joinCommand(installer, { clusterName, token: token.right, address: address.right, annotations: annotationsOf(host) })
+    const access = await bootstrapAccess(deps, hub)
+    if (isLeft(access)) return access
+    const command = joinCommand(installer, { ...access.right, clusterName, annotations: annotationsOf(host) })
     return deps.unitOfWork.run<never, Secret>(call, async ({ audit }) => {
       await audit.record(auditOf(hub, 'cluster.spoke_command_issued', { spoke: clusterName, installer }))
       return right(command)

@@ -81,17 +81,26 @@ const placeKeys = ['continue', 'remainingItemCount']
 const withoutPlace = (text: string, { start }: Span): string =>
   `{${membersOf(text, start).filter(({ key }) => !placeKeys.includes(key)).map(({ whole }) => cut(text, whole)).join(',')}}`
 
+/** A page of a list of the Kubernetes API, with the places of its keys. */
+export interface ListPage {
+  readonly text: string
+  readonly members: readonly Member[]
+}
+
+/** Reads a page, which must be the text of a JSON object whose `items` is an array. */
+export const readListPage = (text: string): ListPage => ({ text, members: topLevel(text) })
+
 /**
- * Joins the pages of a list of the Kubernetes API to one list. Every item, and every other key of the first page, keeps its
- * text: unknown fields, the order of keys, and integers of any size. Each page must be the text of a JSON object whose `items` is
- * an array.
+ * Joins the pages of a list to one list. Every item, and every other key of the first page, keeps its text: unknown fields, the order of
+ * keys, and integers of any size.
  */
-export const joinListPages = ([first = '{}', ...others]: readonly string[]): string => {
-  if (others.length === 0) return first
-  const items = [first, ...others].map((page) => topLevel(page).filter(({ key }) => key === 'items').map(({ value }) => within(page, value)).join(','))
+export const joinListPages = ([first, ...others]: readonly ListPage[]): string => {
+  if (first === undefined) return '{}'
+  if (others.length === 0) return first.text
+  const items = [first, ...others].map(({ text, members }) => members.filter(({ key, value }) => key === 'items' && text[value.start] === '[').map(({ value }) => within(text, value)).join(','))
   const valueOf = ({ key, value }: Member): string => {
     if (key === 'items') return `[${items.filter((each) => each !== '').join(',')}]`
-    return key === 'metadata' ? withoutPlace(first, value) : cut(first, value)
+    return key === 'metadata' ? withoutPlace(first.text, value) : cut(first.text, value)
   }
-  return `{${topLevel(first).map((member) => `${JSON.stringify(member.key)}:${valueOf(member)}`).join(',')}}`
+  return `{${first.members.map((member) => `${JSON.stringify(member.key)}:${valueOf(member)}`).join(',')}}`
 }

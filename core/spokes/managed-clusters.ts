@@ -8,7 +8,7 @@ import type { AccessGrant } from '../kernel/access.ts'
 import type { Outcome } from '../kernel/failure.ts'
 import { definedFields, textAt } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
-import { joinListPages } from './list-text.ts'
+import { joinListPages, readListPage } from './list-text.ts'
 import { spokesGrantedTo } from './role-bindings.ts'
 
 /** What the lists show of a spoke. Empty fields are unknown. */
@@ -50,7 +50,7 @@ export const makeReadManagedClusters = ({ hubs }: { readonly hubs: Hubs }) =>
   async (call: SignedInCall<never>, grant: AccessGrant): Outcome<HubReadFailure, string> => {
     const hub = await hubs.open(call, grant)
     if (isLeft(hub)) return hub
-    const pages = await hub.right.pages(managedClusterKind)
+    const pages = await hub.right.pages(managedClusterKind, readListPage)
     return isLeft(pages) ? pages : right(joinListPages(pages.right))
   }
 

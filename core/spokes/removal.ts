@@ -1,10 +1,12 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../authz/ports.ts'
 import { AccessDenied } from '../authz/ports.ts'
-import type { ClusterTasks, TaskCluster } from '../cluster-tasks/ports.ts'
+import type { ClusterTasks } from '../cluster-tasks/ports.ts'
+import { manifestWorkKind } from '../clusters/hubs/kind-types.ts'
 import { isAccepted } from '../clusters/hubs/managed-cluster-types.ts'
 import type { Hub, HubKind, HubObject, HubReadFailure, Hubs, SpokeRemovals } from '../clusters/hubs/ports.ts'
 import { clusterSetLabel, managedClusterKind, spokeNameLabel } from '../clusters/hubs/ports.ts'
+import { distribution } from '../clusters/hubs/vendor-types.ts'
 import type { ClusterStore, ClusterTransport, ClusterUnitOfWork, MemberClusters } from '../clusters/ports.ts'
 import { ClusterMissing } from '../clusters/ports.ts'
 import type { AccessGrant } from '../kernel/access.ts'
@@ -12,14 +14,14 @@ import type { Clock, Pause } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { at, definedFields, listAt, textAt } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
-import type { SubmitFailure, SubmittedTask, TaskEnd, TaskHandler, TaskRun, TaskStep } from '../tasks/ports.ts'
+import type { SubmitFailure, SubmittedTask, TaskHandler, TaskStep } from '../tasks/ports.ts'
 import { makeRemoveAgents } from './agents.ts'
 import { signingRequestKind } from './join-requests.ts'
-import { addOnKind, cleanupPriority, profileBindingKind, spokeRoleBindingKind, workFinalizer, workKind } from './kinds.ts'
+import { addOnKind, cleanupPriority, workFinalizer } from './kinds.ts'
 import type { SpokeKey } from './spoke-records.ts'
 import { changeRecord, lifeAuditOf, recordOfSpoke } from './spoke-records.ts'
-import type { SpokeStep } from './spoke-steps.ts'
-import { notOpened, notYet, over, pollUntil, runSteps, SpokeStuck } from './spoke-steps.ts'
+import type { HubWork, SpokeStep } from './spoke-steps.ts'
+import { notYet, onHub, over, pollUntil, runSteps, SpokeStuck } from './spoke-steps.ts'
 
 const kind = 'spokes.remove'
 /** How long the agent of a spoke may take to remove what its works have applied. */
@@ -50,7 +52,7 @@ export type RemoveSpokeFailure = Opening | HubReadFailure | SubmitFailure
 export const makeRemoveSpoke = (deps: {
   readonly hubs: Hubs
   readonly memberClusters: MemberClusters
-  readonly clusters: Pick<ClusterStore, 'listOf'>
+  readonly clusters: Pick<ClusterStore, 'findSpoke'>
   readonly clusterTasks: ClusterTasks
 }) =>
   async (call: SignedInCall<SubmittedTask>, removal: SpokeRemoval): Outcome<RemoveSpokeFailure, SubmittedTask | undefined> => {
@@ -82,7 +84,7 @@ export const makeRemoveSpoke = (deps: {
   }
 
 /** Removes spokes with their records, on behalf of callers who may remove spokes from the hub. */
-export const makeSpokeRemovals = (deps: Parameters<typeof makeRemoveSpoke>[0] & { readonly authorizer: Authorizer; readonly clusters: Pick<ClusterStore, 'findByUid' | 'listOf'> }): SpokeRemovals => {
+export const makeSpokeRemovals = (deps: Parameters<typeof makeRemoveSpoke>[0] & { readonly authorizer: Authorizer; readonly clusters: Pick<ClusterStore, 'findByUid' | 'findSpoke'> }): SpokeRemovals => {
   const remove = makeRemoveSpoke(deps)
   return {
     async removeWithRecord(call, { ownerId, hubClusterUid, managedClusterName }, responseId) {
@@ -109,9 +111,7 @@ export interface RemoveSpokeTaskDeps {
 }
 
 /** The work of one task. */
-interface Removal extends TaskCluster, SpokeKey {
-  readonly run: TaskRun
-  readonly hub: Hub
+interface Removal extends HubWork, SpokeKey {
   readonly isForced: boolean
   readonly removesRecord: boolean
 }
@@ -197,7 +197,7 @@ const prepare = async (deps: RemoveSpokeTaskDeps, removal: Removal): Outcome<Fai
     right(at(body, 'metadata', 'labels', clusterSetLabel) === undefined ? undefined : { merge: { metadata: { labels: { [clusterSetLabel]: null } } } }),
   )
   if (isLeft(freed)) return freed
-  for (const served of [profileBindingKind, spokeRoleBindingKind]) {
+  for (const served of [distribution.kinds.profileBinding, distribution.kinds.spokeRoleBinding]) {
     const removed = await removeAll(hub, served, name)
     if (isLeft(removed)) return removed
   }
@@ -267,27 +267,15 @@ export const removeSpokeKind = (deps: RemoveSpokeTaskDeps): TaskHandler => {
   const steps = (removal: Removal): readonly SpokeStep[] => [
     { title: 'Free the cluster from sets and bindings', work: () => prepare(deps, removal) },
     { title: 'Remove the add-ons', work: (step) => removeByPriority(deps, removal, addOnKind, 'add-on', step) },
-    { title: 'Remove the works', work: (step) => removeByPriority(deps, removal, workKind, 'work', step) },
+    { title: 'Remove the works', work: (step) => removeByPriority(deps, removal, manifestWorkKind, 'work', step) },
     { title: 'Remove the agents from the cluster', work: async (step) => removeAgents(removal.run, removal.call, await recordOfSpoke(deps.clusters, removal), removal.name, step) },
     { title: 'Remove the cluster from the hub', work: () => removeManaged(deps, removal) },
     { title: 'Update the records', work: () => settleRecord(deps, removal) },
   ]
-  return {
-    kind,
-    run: (asked) =>
-      deps.clusterTasks.run(
-        asked,
-        async (run, opened): Promise<TaskEnd> => {
-          const hub = await deps.hubs.open(opened.call, opened.grant)
-          if (isLeft(hub)) return notOpened(hub.left)
-          const { name, isForced, removesRecord } = run.input as unknown as Pick<Removal, 'name' | 'isForced' | 'removesRecord'>
-          const { ownerId, uid: hubUid } = opened.cluster
-          const removal: Removal = { ...opened, run, hub: hub.right, ownerId, hubUid, name, isForced, removesRecord }
-          const end = await runSteps(run, steps(removal))
-          return end ?? { state: 'succeeded', message: `${name} is removed from the hub ${hub.right.name}.`, result: { spoke: name, hub: hub.right.name } }
-        },
-        notOpened,
-      ),
-    recover: 'run-again',
-  }
+  return onHub(deps, kind, async (work) => {
+    const { run, hub, cluster } = work
+    const { name, isForced, removesRecord } = run.input as unknown as Pick<Removal, 'name' | 'isForced' | 'removesRecord'>
+    const end = await runSteps(run, steps({ ...work, ownerId: cluster.ownerId, hubUid: cluster.uid, name, isForced, removesRecord }))
+    return end ?? { state: 'succeeded', message: `${name} is removed from the hub ${hub.name}.`, result: { spoke: name, hub: hub.name } }
+  })
 }

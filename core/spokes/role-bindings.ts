@@ -1,14 +1,13 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import { hubUserName } from '../clusters/hubs/account-types.ts'
-import type { Hub, HubKind, HubObject, HubReadFailure } from '../clusters/hubs/ports.ts'
+import type { Hub, HubObject, HubReadFailure } from '../clusters/hubs/ports.ts'
+import { distribution } from '../clusters/hubs/vendor-types.ts'
 import type { Outcome } from '../kernel/failure.ts'
 import type { UserId } from '../kernel/ids.ts'
 import { listAt, textAt } from '../kernel/json.ts'
 
-const apiVersion = 'authorization.k8s.appscode.com/v1alpha1'
-const clusterBindingKind: HubKind = { apiVersion, kind: 'ManagedClusterRoleBinding', plural: 'managedclusterrolebindings' }
-const setBindingKind: HubKind = { apiVersion, kind: 'ManagedClusterSetRoleBinding', plural: 'managedclustersetrolebindings' }
+const { spokeRoleBinding, setRoleBinding } = distribution.kinds
 
 /** The set that contains every spoke of its hub, whatever their labels. */
 const everySpoke = 'global'
@@ -25,7 +24,7 @@ export const spokesGrantedTo = async (
   userId: UserId,
   hub: Pick<Hub, 'list'>,
 ): Outcome<HubReadFailure, (spoke: { readonly name: string; readonly clusterSet?: string }) => boolean> => {
-  const [ofClusters, ofSets] = await Promise.all([hub.list(clusterBindingKind).then(orNone), hub.list(setBindingKind).then(orNone)])
+  const [ofClusters, ofSets] = await Promise.all([hub.list(spokeRoleBinding).then(orNone), hub.list(setRoleBinding).then(orNone)])
   if (isLeft(ofClusters)) return ofClusters
   if (isLeft(ofSets)) return ofSets
   const user = hubUserName(userId)

@@ -2,6 +2,7 @@ import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { ClusterStore, ClusterStores, ClusterUnitOfWork } from '../clusters/ports.ts'
 import type { Cluster, ClusterChange } from '../clusters/types.ts'
 import { defineAudit, type AuditEntry } from '../kernel/unit-of-work.ts'
+import { untilNotOvertaken } from '../kernel/concurrency.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { AccountId } from '../kernel/ids.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
@@ -21,10 +22,12 @@ export interface SpokeKey {
 }
 
 /** Returns the owner's record of a spoke. */
-export const recordOfSpoke = async (clusters: Pick<ClusterStore, 'listOf'>, { ownerId, hubUid, name }: SpokeKey): Promise<Cluster | undefined> =>
-  (await clusters.listOf(ownerId)).find((cluster) => cluster.hubClusterUid === hubUid && cluster.managedClusterName === name)
+export const recordOfSpoke = (clusters: Pick<ClusterStore, 'findSpoke'>, { ownerId, hubUid, name }: SpokeKey): Promise<Cluster | undefined> =>
+  clusters.findSpoke(ownerId, hubUid, name)
 
-const maxAttempts = 5
+/** How often a change of a record is judged again because another request changed the record at the same time. */
+export const maxAttempts = 5
+export const isClusterChanged = ({ tag }: Failure): boolean => tag === 'ClusterChanged'
 
 /**
  * Changes a record as it is now, whatever other requests change. `write` returns the audit row, or undefined to change nothing.
@@ -44,8 +47,5 @@ export const changeRecord = async (
     if (!isLeft(changed)) await audit.record(wanted.entry)
     return changed
   }
-  for (let attempt = 1; ; attempt += 1) {
-    const done = await unitOfWork.run<Failure<'ClusterChanged'>, Cluster | undefined>(call, once)
-    if (!isLeft(done) || attempt === maxAttempts) return done
-  }
+  return untilNotOvertaken(maxAttempts, isClusterChanged, () => unitOfWork.run(call, once))
 }

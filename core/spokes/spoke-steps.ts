@@ -1,9 +1,11 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { ClusterTasks, TaskCluster } from '../cluster-tasks/ports.ts'
 import { whyStoppedBy, wordsOf } from '../cluster-tasks/types.ts'
+import type { Hub, Hubs } from '../clusters/hubs/ports.ts'
 import type { Pause } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
-import type { TaskEnd, TaskRun, TaskStep } from '../tasks/ports.ts'
+import type { TaskEnd, TaskHandler, TaskRun, TaskStep } from '../tasks/ports.ts'
 
 /** One part of the work on a spoke. It finds out itself what is done already, so that it may run again. */
 export interface SpokeStep {
@@ -24,7 +26,7 @@ const stoppedAfter = (run: Pick<TaskRun, 'signal'>, done: string | undefined): T
 }
 
 /** Returns the end of a task that could not be opened: its steps so far remain. */
-export const notOpened = (failure: Failure): TaskEnd => ({ state: 'failed', message: 'Not begun, or not continued. The same request continues.', error: failure.message })
+const notOpened = (failure: Failure): TaskEnd => ({ state: 'failed', message: 'Not begun, or not continued. The same request continues.', error: failure.message })
 
 /** Runs the steps in order, and looks between them whether the work should stop. Returns the end only if a step fails or the work stops. */
 export const runSteps = async (run: TaskRun, steps: readonly SpokeStep[]): Promise<TaskEnd | undefined> => {
@@ -43,6 +45,31 @@ export const runSteps = async (run: TaskRun, steps: readonly SpokeStep[]): Promi
   }
   return undefined
 }
+
+/** The work of a task on a hub, opened as the actor of the task. */
+export interface HubWork extends TaskCluster {
+  readonly run: TaskRun
+  readonly hub: Hub
+}
+
+/** Returns the handler of tasks on hubs whose work finds out itself what is done already. */
+export const onHub = (
+  { clusterTasks, hubs }: { readonly clusterTasks: ClusterTasks; readonly hubs: Hubs },
+  kind: string,
+  work: (work: HubWork) => Promise<TaskEnd>,
+): TaskHandler => ({
+  kind,
+  run: (asked) =>
+    clusterTasks.run(
+      asked,
+      async (run, opened): Promise<TaskEnd> => {
+        const hub = await hubs.open(opened.call, opened.grant)
+        return isLeft(hub) ? notOpened(hub.left) : work({ ...opened, run, hub: hub.right })
+      },
+      notOpened,
+    ),
+  recover: 'run-again',
+})
 
 /** What a poll found: an answer, or why there is none yet. */
 export type Polled<A> = { readonly isOver: true; readonly answer: A } | { readonly isOver: false; readonly why: string }

@@ -1,3 +1,4 @@
+import { unixSeconds } from '../kernel/clock.ts'
 import type { MonthKey, UnixSeconds } from './types.ts'
 
 export const daySeconds = 86_400
@@ -41,6 +42,9 @@ export const parseMonth = (year: string, month: string): MonthKey | undefined =>
 }
 
 const secondsOf = (year: number, month: number, day = 1): UnixSeconds => (Date.UTC(year, month - 1, day) / 1000) as UnixSeconds
+
+/** Returns the second in which an instant is. */
+export const secondOf = (at: Date): UnixSeconds => unixSeconds(at) as UnixSeconds
 
 /** Returns the month of an instant. */
 export const monthOf = (at: UnixSeconds): MonthKey => {

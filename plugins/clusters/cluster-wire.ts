@@ -30,7 +30,7 @@ export const toClusterInfo = (cluster: Cluster, now: Date): t.TypeOf<typeof Clus
   hubClusterName: cluster.hubClusterName,
   hubClusterUID: cluster.hubClusterUid,
   hubClusterOwnerName: cluster.hubClusterName === '' ? '' : cluster.ownerName,
-  clusterSetName: '',
+  clusterSetName: cluster.clusterSetName,
   ownerName: cluster.ownerName,
   provider: cluster.provider,
   vendor: cluster.vendor,

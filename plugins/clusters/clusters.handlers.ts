@@ -25,7 +25,8 @@ import {
   PublicAddressToken,
 } from '../../core/clusters/ports.ts'
 import { recordTaskKinds } from '../../core/clusters/record-tasks.ts'
-import { SpokeHubsToken, SpokeRemovalsToken } from '../../core/clusters/hubs/ports.ts'
+import { HubsToken, SpokeHubsToken, SpokeRemovalsToken } from '../../core/clusters/hubs/ports.ts'
+import { makeReadSetOfSpoke } from '../../core/clusters/hubs/set-of-spoke.ts'
 import { makeRefreshStatus } from '../../core/clusters/status.ts'
 import type { Cluster } from '../../core/clusters/types.ts'
 import { ClusterTokensToken } from '../../core/identity/tokens/ports.ts'
@@ -128,13 +129,14 @@ export const clusterGroup = defineGroup({
     entropy: EntropyToken,
     parser: KubeconfigParserToken,
     secretBox: SecretBoxToken,
+    hubs: HubsToken,
     spokeRemovals: SpokeRemovalsToken,
     transport: ClusterTransportToken,
     tasks: TasksToken,
     unitOfWork: ClusterTaskUnitOfWorkToken,
   },
   routes: (given) => {
-    const refresh = makeRefreshStatus(given)
+    const refresh = makeRefreshStatus({ ...given, readSetOfSpoke: makeReadSetOfSpoke(given) })
     const deps = { ...given, identify: makeIdentify(given), seal: makeSealCredential(given), stillAllowed: makeStillAllowed(given.authorizer) }
     const change = makeChangeCluster(deps)
     const modelOf = (cluster: Cluster) => toClusterInfoModel(cluster, given.clock.now())
@@ -177,6 +179,6 @@ export const clusterGroup = defineGroup({
 
 /** The kinds of tasks that report changes of records. */
 export const recordTaskGroup = defineGroup({
-  needs: { authorizer: AuthorizerToken, clusters: ClusterStoreToken, spokeHubs: SpokeHubsToken, unitOfWork: ClusterUnitOfWorkToken },
-  tasks: recordTaskKinds,
+  needs: { authorizer: AuthorizerToken, clusters: ClusterStoreToken, hubs: HubsToken, spokeHubs: SpokeHubsToken, unitOfWork: ClusterUnitOfWorkToken },
+  tasks: (given) => recordTaskKinds({ ...given, readSetOfSpoke: makeReadSetOfSpoke(given) }),
 })

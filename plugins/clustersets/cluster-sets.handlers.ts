@@ -11,6 +11,7 @@ import { makeAddToClusterSet, makeRemoveFromClusterSet } from '../../core/cluste
 import { makeListUsersOfSet } from '../../core/clustersets/role-bindings.ts'
 import { makeCreateClusterSet, makeDeleteClusterSet } from '../../core/clustersets/set-life.ts'
 import { IdentitySettingsToken, IdentityStoresToken } from '../../core/identity/ports.ts'
+import { MembershipStoreToken } from '../../core/organizations/ports.ts'
 import { placeOf, userWire, viewerOf } from '../identity/accounts/user-wire.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
@@ -45,9 +46,9 @@ export const clusterSetGroup = defineGroup({
 })
 
 export const usersOfSetGroup = defineGroup({
-  needs: { hubs: HubsToken, identity: IdentityStoresToken, settings: IdentitySettingsToken },
-  routes: ({ hubs, identity: { users }, settings }) => [
-    handle(listUsersOfSet, makeListUsersOfSet({ hubs, users }), {
+  needs: { hubs: HubsToken, identity: IdentityStoresToken, memberships: MembershipStoreToken, settings: IdentitySettingsToken },
+  routes: ({ hubs, identity: { users }, memberships, settings }) => [
+    handle(listUsersOfSet, makeListUsersOfSet({ hubs, memberships, users }), {
       input: ({ grant, params, call }) => ({ grant, clusterSet: params.clusterset, viewer: viewerOf(call.principal) }),
       reply: (byRole, { call }) =>
         Object.fromEntries(
@@ -58,7 +59,7 @@ export const usersOfSetGroup = defineGroup({
 })
 
 export const clusterSetChangeGroup = defineGroup({
-  needs: { hubs: HubsToken, unitOfWork: ClusterUnitOfWorkToken },
+  needs: { hubs: HubsToken, clusters: ClusterStoreToken, unitOfWork: ClusterUnitOfWorkToken },
   routes: (given) => [
     handle(createClusterSet, makeCreateClusterSet(given), { input: ({ grant, body: { clusterSet, clusters = [] } }) => ({ grant, clusterSet, clusters }) }),
     handle(deleteClusterSet, makeDeleteClusterSet(given), { input: ({ grant, body }) => ({ grant, ...body }) }),

@@ -78,7 +78,7 @@ export const listUsersOfSet = ofSet({
   method: 'GET',
   path: '/clusters/{owner}/{cluster}/clustersets/{clusterset}/auth-info',
   summary: 'List the users with a role on the clusters of a cluster set',
-  description: 'For each role the users, by login. Users who no longer exist, and those whom the caller may not see, are omitted. At most 500 users are shown.',
+  description: 'For each role the users, by login. Users who no longer exist, and those whom the caller may not see, are omitted; members of the organization see its private members, with the scope for organizations. At most 500 users are shown.',
   ok: json(200, UsersByRole, { view: [userExample] }),
 })
 

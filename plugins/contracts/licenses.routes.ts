@@ -2,6 +2,7 @@ import { LicenseAuthorityMissing } from '../../core/contracts/authorities.ts'
 import { LicenseProhibited, QuotaReached } from '../../core/contracts/licenses.ts'
 import { FeaturesNotLicensed } from '../../core/contracts/machine-licenses.ts'
 import { ContractChanged, ContractClusterMissing, ContractMissing, ContractNotUsable, ContractRequestInvalid } from '../../core/contracts/ports.ts'
+import { RevocationListFull } from '../../core/contracts/revocations.ts'
 import { anyone, requires, requiresWithin, signedIn, siteAdmin } from '../kit/access.ts'
 import { json, text } from '../kit/reply.ts'
 import { body } from '../kit/route.ts'
@@ -92,7 +93,7 @@ export const getRevocations = publicRoute({
   method: 'GET',
   path: '/licenses/crl.pem',
   summary: 'Get the signed lists of revoked licenses, one for each authority, the newest first',
-  description: 'Revocation lists (RFC 5280) in PEM, made again at most once a minute and valid for 7 days. Authorities that have expired are left out.',
+  description: 'Revocation lists (RFC 5280) in PEM, made again at most once a minute and valid for 7 days. Authorities that have expired are left out. An authority with more than 50,000 revoked licenses that have not expired is a failure: no list is made without some of them.',
   ok: text('application/x-pem-file', '-----BEGIN X509 CRL-----\n…\n-----END X509 CRL-----\n'),
-  failures: [LicenseAuthorityMissing],
+  failures: [LicenseAuthorityMissing, RevocationListFull],
 })

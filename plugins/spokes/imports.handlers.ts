@@ -35,6 +35,14 @@ const statedIn = ({ basicInfo, components }: Pick<Options, 'basicInfo' | 'compon
   claimedHubUid: given(basicInfo?.hubClusterID),
   claimedUid: given(basicInfo?.clusterUID),
   clusterProfile: given(components?.clusterProfile),
+  components: {
+    gitOpsEngine: components?.gitopsEngine === true,
+    omitted: [
+      ...(components?.allFeatures === true ? ['allFeatures'] : []),
+      ...((components?.featureSets ?? []).length > 0 ? ['featureSets'] : []),
+      ...(given(components?.monitoringClusterName) === undefined ? [] : ['monitoringClusterName']),
+    ],
+  },
 })
 
 /** The routes that import spokes and convert clusters to spokes. */

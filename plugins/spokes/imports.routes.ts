@@ -37,7 +37,9 @@ export const importSpoke = defineRoute({
   description:
     'Records the cluster and accepts the import; a task does it. With `provider.accessConfig` (as in the route `import`) it installs the agents on ' +
     'the cluster. Without one it waits up to 30 minutes until the command of `spoke-command` is run on the cluster, and accepts the cluster ' +
-    'then. `components.clusterProfile` puts the spoke into the set `cp-<profile>`. The other components are accepted and ignored in this release. The progress is published ' +
+    'then. `components.clusterProfile` puts the spoke into the set `cp-<profile>`. ' +
+    '`components.gitopsEngine` adds the add-on of the GitOps engine, unless the hub places it by itself. Features are not installed on one spoke but on its cluster set, by ' +
+    '`install-featureset`: for `featureSets`, `allFeatures` and `monitoringClusterName` the task has a warning. The progress is published ' +
     'on the bus under the `response-id` of the query, and at `/tasks/{id}`. After a failure the same request continues.',
   tag: 'Multi-cluster',
   access: requires('can_import_spokes', hubInPath),

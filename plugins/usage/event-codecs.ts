@@ -72,3 +72,9 @@ export const reportExample = {
   ],
 }
 export const resultsExample = { results: [{ id: '3b0f3a8e-5e1c-4f0a-8c58-0d5c1f3f7a10.1', result: 'accepted' }, { id: 'heartbeat-2026-11-22T10', result: 'accepted' }] }
+
+export const UsageBusCredentials = answer(
+  { endpoints: t.readonlyArray(t.string), credentials: noted(t.string, { type: 'string', format: 'byte', description: 'A credentials file of the bus, in base64.' }) },
+  'UsageBusCredentials',
+)
+export const credentialsExample = { endpoints: ['nats://bus.example.com:4222'], credentials: 'LS0tLS1CRUdJTiBOQVRTIFVTRVIgSldULS0tLS0KLi4uCi0tLS0tLUVORCBOQVRTIFVTRVIgSldULS0tLS0tCg==' }

@@ -1,15 +1,20 @@
+import { UsageCredentialsToken } from '../../core/usage/events/messages.ts'
 import { EventReportsToken } from '../../core/usage/events/reports.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
-import { reportUsageEvents } from './events.routes.ts'
+import { getUsageCredentials, reportUsageEvents } from './events.routes.ts'
 
 /** Events that clusters report. */
 export const usageEventGroup = defineGroup({
-  needs: { reports: EventReportsToken },
-  routes: ({ reports }) => [
+  needs: { credentials: UsageCredentialsToken, reports: EventReportsToken },
+  routes: ({ credentials, reports }) => [
     handle(reportUsageEvents, reports.recordFor, {
       input: ({ grant, body }) => ({ ownerId: grant.ownerId, clusterUid: body.clusterUID, events: body.events }),
       reply: (results) => ({ results: results.map((result) => ({ reason: undefined, message: undefined, ...result })) }),
+    }),
+    handle(getUsageCredentials, credentials.issue, {
+      input: ({ call, grant }) => ({ ownerId: grant.ownerId, login: grant.context.accountName, notAfter: call.principal.tokenExpiresAt }),
+      reply: ({ endpoints, file }) => ({ endpoints, credentials: btoa(String.fromCharCode(...file.reveal())) }),
     }),
   ],
 })

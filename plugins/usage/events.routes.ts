@@ -1,9 +1,10 @@
 import { UsageClusterUnknown, UsageEventsInvalid } from '../../core/usage/events/ports.ts'
-import { path, requires } from '../kit/access.ts'
+import { BusHasNoCredentials, BusRefused } from '../../core/bus/ports.ts'
+import { path, requires, write } from '../kit/access.ts'
 import { json } from '../kit/reply.ts'
 import { body } from '../kit/route.ts'
 import { routesOf } from '../kit/shared-route.ts'
-import { reportExample, resultsExample, UsageEventReport, UsageEventResults, UsageOwnerPath } from './event-codecs.ts'
+import { credentialsExample, reportExample, resultsExample, UsageEventReport, UsageBusCredentials, UsageEventResults, UsageOwnerPath } from './event-codecs.ts'
 
 const route = routesOf({ tag: 'Billing Dashboard', scopeCategory: 'billing', params: UsageOwnerPath })
 
@@ -18,4 +19,19 @@ export const reportUsageEvents = route({
   body: body(UsageEventReport, reportExample, { limitBytes: 2 * 1024 * 1024 }),
   ok: json(200, UsageEventResults, resultsExample),
   failures: [UsageClusterUnknown, UsageEventsInvalid],
+})
+
+export const getUsageCredentials = route({
+  id: 'usage.getBusCredentials',
+  method: 'GET',
+  path: '/usage/{owner}/bus-credentials',
+  summary: 'Issue credentials with which a program reports events on the message bus',
+  description:
+    'They allow to publish on the subject `usage.events` of the account, and nothing else. A message is the body of `POST /usage/{owner}/events`; the bus confirms it once it is stored. The credentials are valid for a day, and not longer than the token that requests them. An account has at most 20 of them; one more revokes the oldest. Returns 404 with the code BusHasNoCredentials if messages stay inside the process, and 503 while the bus is unavailable.',
+  access: requires('can_report_usage', { type: 'account', name: path('owner') }),
+  // A GET that issues credentials requires the write level.
+  scope: write('billing'),
+  refusesSudo: true,
+  ok: json(200, UsageBusCredentials, credentialsExample),
+  failures: [BusHasNoCredentials, BusRefused],
 })

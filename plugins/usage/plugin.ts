@@ -1,9 +1,11 @@
 import { definePlugin } from '../kit/plugin.ts'
 import { usageEventGroup } from './events.handlers.ts'
 import { usageMonthsGroup } from './months.job.ts'
+import { namespaceReportGroup } from './namespaces.handlers.ts'
+import { outageGroup } from './outages.handlers.ts'
 import { usageObjectTypes, usagePermissions } from './relations.ts'
-import { usageUpkeepGroup } from './upkeep.job.ts'
 import { reportGroup } from './reports.handlers.ts'
+import { usageUpkeepGroup } from './upkeep.job.ts'
 import { viewGroup } from './views.handlers.ts'
 
 export const usagePlugin = definePlugin({
@@ -13,5 +15,5 @@ export const usagePlugin = definePlugin({
   gate: 'billing-enabled',
   permissions: usagePermissions,
   objectTypes: usageObjectTypes,
-  groups: [usageEventGroup, usageUpkeepGroup, usageMonthsGroup, viewGroup, reportGroup],
+  groups: [usageEventGroup, usageUpkeepGroup, outageGroup, usageMonthsGroup, viewGroup, namespaceReportGroup, reportGroup],
 })

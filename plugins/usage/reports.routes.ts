@@ -1,7 +1,7 @@
 import { UsageReportMissing } from '../../core/usage/reports/find-report.ts'
 import { streamedFile } from '../kit/reply.ts'
 import { routesOf } from '../kit/shared-route.ts'
-import { MonthPath, ReportQuery } from './views.codecs.ts'
+import { MonthPath, ReportQuery } from './view-codecs.ts'
 import { summaryAccess } from './views.routes.ts'
 
 const route = routesOf({ tag: 'Billing Dashboard', scopeCategory: 'billing', access: summaryAccess, failures: [UsageReportMissing] })

@@ -8,7 +8,7 @@ import { attachment } from '../kit/attachment.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
 import type { Representation, Streamed } from '../kit/reply.ts'
-import type { ViewQuery } from './views.codecs.ts'
+import type { ViewQuery } from './view-codecs.ts'
 import { getObjectHistory, listGeneratedMonths, objectRoutes, viewRoutes } from './views.routes.ts'
 
 /** An empty value of a filter is the same as none: clients send empty fields of forms. */

@@ -4,7 +4,7 @@ import type { UsageProduct, UsageViewName } from '../../core/usage/types.ts'
 import { query, requires } from '../kit/access.ts'
 import { json, streamed } from '../kit/reply.ts'
 import { routesOf } from '../kit/shared-route.ts'
-import type { ViewQuery } from './views.codecs.ts'
+import type { ViewQuery } from './view-codecs.ts'
 import {
   ClusterItem,
   ContractItem,
@@ -21,8 +21,8 @@ import {
   QuotaItem,
   viewOf,
   viewQuery,
-} from './views.codecs.ts'
-import { historyExample, viewExample } from './views.examples.ts'
+} from './view-codecs.ts'
+import { historyExample, viewExample } from './view-examples.ts'
 
 /** Site admins alone hold the relation. */
 export const summaryAccess = requires('can_view_usage_analytics', { type: 'account', name: query('org') })

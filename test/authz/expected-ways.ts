@@ -67,6 +67,7 @@ export const expectedWays: Readonly<Record<string, ExpectedWays>> = {
   'organization.can_issue_contract_licenses': { level: 'admin', owner: true, permission: 'contract_mgmt/issue licenses' },
   'organization.can_add_contract_clusters': { level: 'admin', owner: true, permission: 'contract_mgmt/add clusters' },
   'organization.can_view_billing': { level: 'owner', owner: true, permission: 'usage_mgmt/view billing' },
+  'organization.can_view_usage_analytics': { level: '-' },
   'organization.can_report_usage': { level: 'admin', owner: true, permission: 'usage_mgmt/report usage' },
   'organization.can_list_clusters': { level: 'read', owner: true, permission: 'cluster_mgmt/view clusters' },
   'organization.can_view_tasks': { level: 'write', owner: true, permission: 'cluster_mgmt/connect to clusters' },

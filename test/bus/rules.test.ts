@@ -7,7 +7,7 @@ import { makeNatsMint } from '../../adapters/bus/nats-mint.ts'
 import { makeSqlBusIdentityStore } from '../../adapters/sql/bus/identity-store.ts'
 import { makeSqlBusUserStore } from '../../adapters/sql/bus/user-store.ts'
 import { makePushClaims } from '../../core/bus/accounts.ts'
-import { claimsFor, rightsOf } from '../../core/bus/rights.ts'
+import { claimsFor, rightsOf, usageSender } from '../../core/bus/rights.ts'
 import type { BusIdentity, BusIdentityId } from '../../core/bus/types.ts'
 import { busPurposes } from '../../core/bus/types.ts'
 import type { AccountId, UserId } from '../../core/kernel/ids.ts'
@@ -21,9 +21,13 @@ const natsMint = makeNatsMint({ now: () => issuedAt })
 const nothing = (): void => undefined
 const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 
-test("an account imports its own tenant's subjects and nothing else, and exports nothing", (t) => {
+test("an account imports its own tenant's subjects and nothing else, exports nothing, and sends usage as its own tenant", (t) => {
   fc.assert(fc.property(fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }), (id) => {
-    const { imports, exports } = claimsFor({ kind: 'account', ownerId: id as AccountId, closedAt: undefined })
+    const { imports, exports, sends, receives } = claimsFor({ kind: 'account', ownerId: id as AccountId, closedAt: undefined })
+    t.deepEqual(sends, [{ on: 'usage.events', to: `usage.events.${id}` }])
+    t.is(usageSender(sends[0]?.to ?? ''), id as AccountId)
+    t.deepEqual(receives, [])
+    t.deepEqual(claimsFor({ kind: 'account', ownerId: id as AccountId, closedAt: new Date() }).sends, [])
     t.deepEqual(imports.map(({ from }) => from), [`natjobs.resp.${id}.*`, `notifications.${id}`])
     t.true(imports.every(({ from }) => from.split('.').includes(String(id))))
     t.deepEqual(exports, [])
@@ -31,8 +35,10 @@ test("an account imports its own tenant's subjects and nothing else, and exports
   }), { numRuns: 50 })
 })
 
-test('only credentials of admins may publish', (t) => {
-  t.deepEqual(busPurposes.filter((purpose) => rightsOf[purpose].publish.length > 0), ['admin'])
+test('only credentials of admins may publish, and those of programs that report usage on one subject', (t) => {
+  t.deepEqual(busPurposes.filter((purpose) => rightsOf[purpose].publish.length > 0), ['admin', 'usage'])
+  t.deepEqual(rightsOf.usage.publish, ['usage.events'])
+  t.deepEqual(['usage.events', 'usage.events.0', 'usage.events.7.8', 'usage.events.*', 'usage.events.99999999999999999'].map(usageSender), Array(5).fill(undefined))
 })
 
 test('a list of no subjects allows none: in signed claims it is spelled out', async (t) => {

@@ -1,4 +1,4 @@
-import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { isLeft, isRight, right } from 'fp-ts/lib/Either.js'
 import type { ClusterStore } from '../../core/clusters/ports.ts'
 import type { Cluster, NewCluster } from '../../core/clusters/types.ts'
 import type { AccountId, ClusterId, UserId } from '../../core/kernel/ids.ts'
@@ -74,7 +74,7 @@ export const clusterStoreSuite = (name: string, open: () => Promise<ClusterStore
   onBench('a cluster reads back as it was inserted, by id, name and UID', async (t, { store }) => {
     const cluster = await inserted(store)
     const { ref: _ref, sealedCredential: _sealed, ...told } = newCluster()
-    t.deepEqual(cluster, { ...told, id: cluster.id, ownerName: nameOf(org), ownerIsOrganization: true, hasCredential: true, hubClusterName: '', version: 1 })
+    t.deepEqual(cluster, { ...told, id: cluster.id, ownerName: nameOf(org), ownerIsOrganization: true, hasCredential: true, hubClusterName: '', clusterSetName: '', version: 1 })
     t.deepEqual(await store.get(cluster.id), cluster)
     t.deepEqual(await store.find(org, 'prod'), cluster)
     t.deepEqual(await store.findByUid(org, 'uid-1'), cluster)
@@ -100,6 +100,18 @@ export const clusterStoreSuite = (name: string, open: () => Promise<ClusterStore
     t.deepEqual((await store.listOf(org, 'EKS')).map(({ id }) => id), [mine.id])
     t.deepEqual((await store.listOf(otherOrg)).map(({ id }) => id), [foreign.id])
     t.deepEqual(await store.listOf(999 as AccountId), [])
+  })
+
+  onBench('a spoke is found by its name on the hub, within the owner', async (t, { store }) => {
+    const managed = { hubClusterUid: 'uid-hub', managedClusterName: 'reef' }
+    const spoke = await inserted(store, { name: 'spoke', uid: 'uid-2', ...managed })
+    await inserted(store, { name: 'another-hub', uid: 'uid-3', ...managed, hubClusterUid: 'uid-hub-2' })
+    await inserted(store, { name: 'another-name', uid: 'uid-4', ...managed, managedClusterName: 'reef-2' })
+    await inserted(store, { name: 'z-later', uid: 'uid-5', ...managed })
+    const theirs = await inserted(store, { ownerId: otherOrg, name: 'theirs', ...managed })
+    t.deepEqual(await store.findSpoke(org, 'uid-hub', 'reef'), spoke)
+    t.deepEqual(await store.findSpoke(otherOrg, 'uid-hub', 'reef'), theirs)
+    for (const [hubUid, name] of [['uid-hub', 'Reef'], ['uid-hub', ''], ['', 'reef'], ['uid-3', 'reef']] as const) t.is(await store.findSpoke(org, hubUid, name), undefined)
   })
 
   onBench('the credential is given for exactly the version that was asked for', async (t, { store }) => {
@@ -159,6 +171,18 @@ export const clusterStoreSuite = (name: string, open: () => Promise<ClusterStore
     await store.observe(cluster.id, active, facts, later)
     t.deepEqual(await store.get(cluster.id), { ...cluster, status: active, checkedAt: later, kubernetesVersion: 'v1.35.0', nodeCount: 9, managers: ['OCMSpoke'] })
     await t.notThrowsAsync(store.observe(absent, active, facts, later))
+  })
+
+  onBench('the cluster set is that in which the hub of the cluster has it, and keeps the version', async (t, { store }) => {
+    const cluster = await inserted(store)
+    t.is(cluster.clusterSetName, '')
+    await store.observeSet(cluster.id, 'edge')
+    t.is((await store.get(cluster.id))?.clusterSetName, '')
+    const managed = { ...cluster, version: 2, hubClusterUid: 'uid-of-a-hub', managedClusterName: 'wharf', clusterSetName: 'edge' }
+    t.deepEqual(await store.change(cluster.id, 1, { hubClusterUid: 'uid-of-a-hub', managedClusterName: 'wharf' }), right(managed))
+    await store.observeSet(cluster.id, '')
+    t.deepEqual(await store.get(cluster.id), { ...managed, clusterSetName: '' })
+    await t.notThrowsAsync(store.observeSet(absent, 'edge'))
   })
 
   onBench('a removed cluster is gone, its twin is not', async (t, { store }) => {

@@ -20,26 +20,36 @@ interface Prepared {
   on(path: string, status: number, body: unknown): void
 }
 
-const json = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}) => (_req: unknown, res: ServerResponse): void => {
+export type HubAnswer = (req: IncomingMessage, res: ServerResponse) => void
+
+export const json = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): HubAnswer => (_req, res) => {
   res.writeHead(status, { 'content-type': 'application/json', ...headers })
   res.end(JSON.stringify(body))
 }
-const plain = (status: number, type: string, body: string) => (_req: unknown, res: ServerResponse): void => {
+const plain = (status: number, type: string, body: string): HubAnswer => (_req, res) => {
   res.writeHead(status, { 'content-type': type })
   res.end(body)
 }
+export const notServed = plain(404, 'text/plain', '404 page not found\n')
+
 const secretText = 'Bearer abc.def of system:serviceaccount:vault:secret and eyJhbGciOi.eyJzdWIi.c2ln'
-const refusal = (code: number, reason: string) => ({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', reason, message: secretText, code })
+/** A Status of Kubernetes. Its message has secrets, which no caller may see, unless another one is given. */
+export const refusal = (code: number, reason: string, message = secretText) => ({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', reason, message, code })
+
+/** What of that message is a secret. */
+export const secretParts = /abc\.def|serviceaccount:vault|eyJ/
 
 /** What a hub may answer instead, and what the caller gets: the table of docs/decisions/hub-calls.md. */
-const rows: readonly (readonly [what: string, answer: (req: IncomingMessage, res: ServerResponse) => void, status: number, code: string])[] = [
-  ['does not serve the kind', plain(404, 'text/plain', '404 page not found\n'), 400, 'NotAHub'],
+export const hubFailures: readonly (readonly [what: string, answer: HubAnswer, status: number, code: string])[] = [
+  ['does not serve the kind', notServed, 400, 'NotAHub'],
   ['refuses the credential', json(401, refusal(401, 'Unauthorized')), 500, 'CredentialRefused'],
   ['denies the request', json(403, refusal(403, 'Forbidden')), 500, 'CredentialRefused'],
   ['is overloaded', json(429, refusal(429, 'TooManyRequests'), { 'retry-after': '0' }), 500, 'ClusterUnreachable'],
   ['fails', json(500, refusal(500, 'InternalError')), 500, 'ClusterUnreachable'],
   ['answers HTML', plain(200, 'text/html', '<html>Sign in</html>'), 500, 'ClusterUnreachable'],
-  ['answers another object', json(200, {}), 500, 'ClusterUnreachable'],
+  ['has forgotten the place', json(410, refusal(410, 'Expired')), 500, 'ClusterUnreachable'],
+  ['redirects', json(302, {}, { location: 'https://example.com' }), 500, 'ClusterUnreachable'],
+  ['answers another object', json(200, { kind: 'List' }), 500, 'ClusterUnreachable'],
   ['closes the connection', (_req, res) => void res.destroy(), 500, 'ClusterUnreachable'],
 ]
 
@@ -81,11 +91,11 @@ export const testHubFailures = (test: TestFn, { prepare, calls }: { prepare(fake
         await t.throwsAsync(asked)
         await until('the end of the request at the hub', () => (fake.openRequests() === 0 ? true : undefined))
       }
-      for (const [what, answer, status, code] of rows) {
+      for (const [what, answer, status, code] of hubFailures) {
         fake.on(call.asks, answer)
         const got = await send(call)
         t.deepEqual([got.status, got.json.code], [status, code], `${what}: ${got.text}`)
-        t.notRegex(got.text, /abc\.def|serviceaccount:vault|eyJ/, what)
+        t.notRegex(got.text, secretParts, what)
       }
     })
   }

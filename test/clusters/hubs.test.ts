@@ -43,6 +43,26 @@ test('a list whose next page has expired starts again, and has each object once'
   t.deepEqual(sent.map(({ request }) => request.target.split('limit=500')[1]), ['', '&continue=b%26c', '', '&continue=next'])
 })
 
+test('only the metadata of objects is asked for where the rest is not needed, in pages of twice as many; an empty list of them has no items', async (t) => {
+  const { sent, hub } = await hubThatAnswers([answerOf(200, { metadata: { continue: 'more' }, items: [{ metadata: { name: 'a' } }] }), answerOf(200, { metadata: {}, items: null })])
+  t.deepEqual(unwrap(await hub.list(namespaceKind, { isMetadataOnly: true })).map(({ name }) => name), ['a'])
+  const accepted = sent.map(({ request }) => request.headers?.find(([name]) => name === 'accept')?.[1])
+  t.deepEqual(accepted, Array(2).fill('application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json'))
+  t.deepEqual(sent.map(({ request }) => new URL(request.target, 'https://hub').searchParams.get('limit')), ['1000', '1000'])
+  await hub.list(namespaceKind)
+  t.is(sent.at(-1)?.request.headers?.length, 0)
+})
+
+test('an object that was read before is not read again to change it, unless it has changed since', async (t) => {
+  const conflict = answerOf(409, { kind: 'Status', reason: 'Conflict' })
+  const fresh = answerOf(200, { metadata: { name: 'global', resourceVersion: '42' } })
+  const { sent, hub } = await hubThatAnswers([conflict, fresh, fresh])
+  t.is(unwrap(await hub.edit(clusterSetKind, object, () => right({ merge: { spec: {} } }), object)), 'changed')
+  t.deepEqual(sent.map(({ request }) => request.method), ['PATCH', 'GET', 'PATCH'])
+  const versions = sent.filter(({ request }) => request.method === 'PATCH').map(({ request }) => (JSON.parse(new TextDecoder().decode(request.body)) as { metadata: { resourceVersion: string } }).metadata.resourceVersion)
+  t.deepEqual(versions, ['41', '42'])
+})
+
 test('an integer of 64 bits is sent exactly', async (t) => {
   const { sent, hub } = await hubThatAnswers(answerOf(201))
   await hub.create(clusterSetBindingKind, object, { spec: { big: 9007199254740993n } })

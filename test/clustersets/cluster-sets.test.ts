@@ -121,9 +121,10 @@ test('the candidates of a set are the accepted clusters that are not in it and s
 test('users are listed by role, once each; those who do not exist or may not be seen are omitted', async (t) => {
   const { set, client, unique } = objects
   const name = await set()
-  const [ann, bob, hidden] = [await people.person('ann'), await people.person('bob'), await people.person('hidden')]
+  const [ann, bob, hidden, member] = [await people.person('ann'), await people.person('bob'), await people.person('hidden'), await people.person('member')]
   const idOf = async ({ token }: Person): Promise<number> => (await expectStatus(service.send('GET', '/api/v1/user', { token }), 200)).json.id
-  await expectStatus(service.send('PATCH', `/api/v1/admin/users/${hidden.login}`, { token: service.adminToken, body: { login_name: hidden.login, source_id: 0, visibility: 'private' } }), 200)
+  await people.teamWithRole(owner, org, [member], [{ namespace: 'cluster_mgmt', action: 'view clusters' }])
+  for (const { login } of [hidden, member]) await expectStatus(service.send('PATCH', `/api/v1/admin/users/${login}`, { token: service.adminToken, body: { login_name: login, source_id: 0, visibility: 'private' } }), 200)
   const bind = (role: string, user: string | undefined, of = name) =>
     client.create(setRoleBindings, {
       metadata: { name: unique('binding'), ...(user === undefined ? {} : { labels: { 'authentication.k8s.appscode.com/user': user } }) },
@@ -134,13 +135,15 @@ test('users are listed by role, once each; those who do not exist or may not be 
   await bind('edit', String(await idOf(bob)))
   await bind('edit', `ace.user.${await idOf(bob)}`)
   await bind('edit', String(await idOf(ann)))
-  await bind('view', String(await idOf(hidden)))
+  for (const user of [hidden, member]) await bind('view', String(await idOf(user)))
   for (const user of ['999999999999', '0', 'ace.sa.1', undefined, '1.5', '1e3']) await bind('view', user)
   await bind('admin', String(await idOf(ann)), 'another-set')
   const byRole = (await shown(`clustersets/${name}/auth-info`)) as Record<string, { login: string; email: string }[]>
   t.deepEqual(Object.keys(byRole).sort(), ['edit', 'view'])
   t.deepEqual(byRole['edit']?.map(({ login }) => login), [ann.login, bob.login])
-  t.deepEqual(byRole['view'], [])
+  t.deepEqual(byRole['view']?.map(({ login }) => login), [member.login], 'a private member of the organization, as in the list of its members')
+  const confined = await expectStatus(service.send('POST', '/api/v1/user/settings/tokens/access-tokens', { token: owner.token, body: { name: 'clusters', scopes: ['read:cluster'] } }), 201)
+  t.deepEqual((await expectStatus(get(`clustersets/${name}/auth-info`, { ...owner, token: confined.json.token as string }), 200)).json['view'], [], 'a token that does not reach organizations sees no private members')
   t.notRegex(JSON.stringify(byRole), /ann-.*@example\.com/)
   t.deepEqual(await shown(`clustersets/${await set()}/auth-info`), {})
 })

@@ -1,5 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { Hubs } from '../../core/clusters/hubs/ports.ts'
+import { ClusterStoreToken } from '../../core/clusters/ports.ts'
+import type { Cluster } from '../../core/clusters/types.ts'
 import { makeAddToClusterSet } from '../../core/clustersets/membership.ts'
 import { makeCreateClusterSet, makeDeleteClusterSet } from '../../core/clustersets/set-life.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'
@@ -10,8 +13,9 @@ import { disturbedHub, type Disturbance } from '../clusters/disturbed-hub.ts'
 import { kubernetes } from '../support/components/available.ts'
 import type { ControlPlaneAccess } from '../support/components/control-plane-access.ts'
 import { needing } from '../support/components/needing.ts'
+import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
 import { managedClusterSets } from '../support/hub/api/kinds.ts'
-import { tagOf } from '../support/outcome.ts'
+import { tagOf, unwrap } from '../support/outcome.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { hubObjects, setProfiles, type HubObjects } from './hub-objects.ts'
@@ -244,12 +248,61 @@ test('however a deletion and an addition meet, no cluster is left with the name 
   }))
 })
 
+/** A record of a cluster that the hub manages under a name. */
+const recordOf = async (t: { teardown(end: () => unknown): void }, managedClusterName: string) => {
+  const fake = await startFakeKubernetes()
+  t.teardown(() => fake.stop())
+  fake.uid = randomUUID()
+  const name = objects.unique('record')
+  const { ownerID } = (await expectStatus(importCluster(service.send, owner.token, org, name, fake.kubeconfig()), 200)).json
+  const store = service.running.container.resolve(ClusterStoreToken)
+  const record = (await store.find(ownerID, name))!
+  const hub = (await store.get(hubId as Cluster['id']))!
+  unwrap(await store.change(record.id, record.version, { hubClusterUid: hub.uid, managedClusterName }))
+  const read = async (path: string): Promise<string> => (await expectStatus(service.send('GET', `/api/v1/${path}`, { token: owner.token }), 200)).json.clusterSetName
+  return {
+    /** Reads the set from the hub: as if the record was not observed for long. */
+    refresh: async (): Promise<string> => (await store.observe(record.id, record.status, undefined, new Date(0)), read(`clustersv2/${org}/${name}/status`)),
+    shown: () => read(`clusters/${org}/${name}`),
+    listed: async (): Promise<unknown> =>
+      ((await expectStatus(service.send('GET', `/api/v1/clustersv2/${org}`, { token: owner.token }), 200)).json as { name: string; clusterSetName: string }[]).find((each) => each.name === name)?.clusterSetName,
+  }
+}
+
+test('the record of a spoke shows the cluster set that it was last seen in, or moved to', async (t) => {
+  const { cluster, set, move } = objects
+  const [first, second] = [await set(), await set()]
+  const spoke = await cluster({ set: first })
+  const record = await recordOf(t, spoke)
+  t.deepEqual([await record.shown(), await record.refresh(), await record.shown(), await record.listed()], ['', first, first, first])
+  await done('add', second, [spoke])
+  t.deepEqual([await record.shown(), await record.listed()], [second, second])
+  await done('remove', second, [spoke])
+  t.is(await record.shown(), '')
+  await move(spoke, first)
+  t.deepEqual([await record.shown(), await record.refresh()], ['', first])
+  await move(spoke, null)
+  t.deepEqual([await record.refresh(), await record.shown()], ['', ''])
+})
+
+test('a spoke that its hub does not manage, or no longer, is in no set', async (t) => {
+  const [set, gone] = [await objects.set(), objects.unique('spoke')]
+  const record = await recordOf(t, gone)
+  t.is(await record.refresh(), '')
+  const known = await objects.cluster({ set })
+  const other = await recordOf(t, known)
+  t.is(await other.refresh(), set)
+  await objects.deleteCluster(known)
+  t.is(await other.refresh(), '')
+})
+
 /** The use cases on a hub where something else happens before chosen requests, and what they record. */
 const meeting = async (before: Disturbance) => {
   const { hub } = await disturbedHub(service, hubId, before)
   const recorded: AuditEntry[] = []
   const deps = {
     hubs: { open: async () => right(hub), openSpoke: async () => right(hub) } as Hubs,
+    clusters: service.running.container.resolve(ClusterStoreToken),
     unitOfWork: { run: async (_call: unknown, work: (stores: { audit: { record(entry: AuditEntry): Promise<void> } }) => Promise<never>) => work({ audit: { record: async (entry) => void recorded.push(entry) } }) } as never,
   }
   return { deps, recorded, call: {} as SignedInCall, grant: {} as AccessGrant }

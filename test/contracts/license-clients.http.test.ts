@@ -4,17 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
 import { certificatesIn, readLicense } from '../../adapters/licenses/license-reader.ts'
-import { makeAddAuthority } from '../../core/contracts/authorities.ts'
 import { licenseFaults } from '../../core/contracts/license-verification.ts'
-import { AuthorityStoreToken, ContractUnitOfWorkToken, LicenseSignerToken } from '../../core/contracts/ports.ts'
-import { ClockToken } from '../../core/kernel/clock.ts'
-import { EntropyToken, SecretBoxToken } from '../../core/kernel/secret.ts'
 import { runCommandLine } from '../../composition/cli/command-line.ts'
-import { operatorCall } from '../../composition/service/operator-call.ts'
 import { expectStatus, makePeople, type Person } from '../clusters/cluster-world.ts'
-import { unwrap } from '../support/outcome.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import { startService, type TestService } from '../support/service.ts'
+import { addAuthority } from './license-tools.ts'
 
 /** Those who fetch licenses: programs in clusters, with the token of a robot account, and people at the command line. */
 
@@ -38,12 +33,7 @@ test.before(async () => {
   await expectStatus(service.send('POST', robots, { token: owner.token, body: { name: 'operator', team_ids: [teamId] } }), 201)
   const made = await expectStatus(service.send('POST', `${robots}/operator/tokens`, { token: owner.token, body: { name: 'cluster', scopes: ['write:contract'] } }), 201)
   machine = made.json.sha1 as string
-  const { resolve } = service.running.container
-  const add = makeAddAuthority({
-    authorities: resolve(AuthorityStoreToken), clock: resolve(ClockToken), entropy: resolve(EntropyToken), secretBox: resolve(SecretBoxToken),
-    signer: resolve(LicenseSignerToken), unitOfWork: resolve(ContractUnitOfWorkToken),
-  })
-  unwrap(await add(operatorCall('licenses.init'), { organization: 'Vendor', own: undefined, rotate: false }))
+  await addAuthority(service)
 })
 test.after.always(async () => {
   rmSync(folder, { recursive: true, force: true })

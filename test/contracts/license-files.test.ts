@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,6 +12,7 @@ import { secret } from '../../core/kernel/secret.ts'
 import { go } from '../support/components/available.ts'
 import { needing } from '../support/components/needing.ts'
 import { mustRun } from '../support/components/run-command.ts'
+import { openssl } from './license-tools.ts'
 
 /** Licenses as files: what OpenSSL, Go and this program's own verifier make of them, for each kind of authority. */
 
@@ -33,14 +33,6 @@ const file = (text: string): string => {
   const path = join(folder, `${randomUUID()}.pem`)
   writeFileSync(path, text)
   return path
-}
-const openssl = (...args: readonly string[]): string => {
-  try {
-    return execFileSync('openssl', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
-  } catch (error) {
-    const { stdout, stderr } = error as { stdout: string; stderr: string }
-    return `${stdout}${stderr}`
-  }
 }
 
 const signingUsage = 'keyUsage=critical,keyCertSign,cRLSign'

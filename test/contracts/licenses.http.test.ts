@@ -5,18 +5,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
 import { certificatesIn, readLicense, revokedIn } from '../../adapters/licenses/license-reader.ts'
-import { makeAddAuthority, makeOpenAuthorities } from '../../core/contracts/authorities.ts'
+import { makeOpenAuthorities } from '../../core/contracts/authorities.ts'
 import { licenseFaults } from '../../core/contracts/license-verification.ts'
-import { AuthorityStoreToken, ContractUnitOfWorkToken, LicenseSignerToken, LicenseStoreToken } from '../../core/contracts/ports.ts'
+import { AuthorityStoreToken, LicenseSignerToken, LicenseStoreToken } from '../../core/contracts/ports.ts'
 import { makeListRevocations } from '../../core/contracts/revocations.ts'
 import { CachesToken } from '../../core/kernel/cache.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
-import { EntropyToken, SecretBoxToken } from '../../core/kernel/secret.ts'
-import { operatorCall } from '../../composition/service/operator-call.ts'
+import { SecretBoxToken } from '../../core/kernel/secret.ts'
 import { expectStatus, makePeople, type Person } from '../clusters/cluster-world.ts'
 import { unwrap } from '../support/outcome.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import { startService, type TestService } from '../support/service.ts'
+import { addAuthority, openssl } from './license-tools.ts'
 
 /** Licenses as owners get them over HTTP, and as verifiers read them: OpenSSL, Node and the command. */
 
@@ -26,19 +26,6 @@ let service: TestService
 let owner: Person
 let org: string
 let folder: string
-
-const addAuthority = async (rotate = false): Promise<void> => {
-  const { resolve } = service.running.container
-  const add = makeAddAuthority({
-    authorities: resolve(AuthorityStoreToken),
-    clock: resolve(ClockToken),
-    entropy: resolve(EntropyToken),
-    secretBox: resolve(SecretBoxToken),
-    signer: resolve(LicenseSignerToken),
-    unitOfWork: resolve(ContractUnitOfWorkToken),
-  })
-  unwrap(await add(operatorCall('licenses.init'), { organization: 'Vendor, "Inc."', own: undefined, rotate }))
-}
 
 /** As the route makes them, without its minute of rest. */
 const revocationDeps = () => {
@@ -89,21 +76,13 @@ const file = (name: string, text: string): string => {
   writeFileSync(path, text)
   return path
 }
-const openssl = (...args: readonly string[]): string => {
-  try {
-    return execFileSync('openssl', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
-  } catch (error) {
-    const { stdout, stderr } = error as { stdout: string; stderr: string }
-    return `${stdout}${stderr}`
-  }
-}
 
 test.serial('without an authority no license is issued, and the answer says what to do', async (t) => {
   const answer = await issue(await bound())
   t.is(answer.status, 500, answer.text)
   t.regex(answer.text, /moorage licenses init/)
   t.is(await authorities(), '')
-  await addAuthority()
+  await addAuthority(service, { organization: 'Vendor, "Inc."' })
 })
 
 test.serial('OpenSSL accepts a license, and reads features, flags, cluster and mail address from it', async (t) => {
@@ -205,7 +184,7 @@ test.serial('a contract that limits offline licenses to some days gives the same
 test.serial('a license of a replaced authority stays valid, new ones are signed by the new one, and both are published', async (t) => {
   const cluster = await bound()
   const before = await issued(cluster)
-  await addAuthority(true)
+  await addAuthority(service, { organization: 'Vendor, "Inc."', rotate: true })
   const after = await issued(cluster)
   const trusted = certificatesIn(await authorities())
   t.is(trusted.length, 2)

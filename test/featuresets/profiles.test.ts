@@ -37,8 +37,14 @@ test('a cluster is valid for a profile if its features are enabled, disabled, or
   for (const bad of ['A', 'a/b', '..', 'x'.repeat(254)]) t.is((await validate(`?profile=${encodeURIComponent(bad)}`)).status, 400, bad)
 })
 
+interface Managed {
+  /** The UID that the spoke claims; its own by default, none if empty. */
+  readonly uid?: string
+  /** The name of its ManagedCluster; that of the record by default. */
+  readonly as?: string
+}
 /** A spoke that serves nothing of features, recorded as managed by the hub, which has this claim of it. */
-const spokeWithClaim = async (t: { teardown(end: () => unknown): void }, claim: string | undefined): Promise<string> => {
+const spokeWithClaim = async (t: { teardown(end: () => unknown): void }, claim: string | undefined, { uid, as }: Managed = {}): Promise<string> => {
   const fake = await startFakeKubernetes()
   t.teardown(() => fake.stop())
   fake.uid = randomUUID()
@@ -49,8 +55,9 @@ const spokeWithClaim = async (t: { teardown(end: () => unknown): void }, claim: 
   const org = (await expectStatus(world.service.send('GET', `/api/v1/orgs/${world.org}`, { token: world.owner.token }), 200)).json.id
   const record = (await clusters.find(org, name))!
   unwrap(await clusters.change(record.id, record.version, { hubClusterUid: hub.metadata.uid, managedClusterName: name }))
-  const claims = [{ name: 'id.k8s.io', value: fake.uid }, ...(claim === undefined ? [] : [{ name: 'features.ace.info', value: claim }])]
-  await world.plant('managedclusters', { name }, { hubAcceptsClient: true }, { clusterClaims: claims })
+  const identity = uid === '' ? [] : [{ name: 'id.k8s.io', value: uid ?? fake.uid }]
+  const claims = [...identity, ...(claim === undefined ? [] : [{ name: 'features.ace.info', value: claim }])]
+  await world.plant('managedclusters', { name: as ?? name }, { hubAcceptsClient: true }, { clusterClaims: claims })
   return name
 }
 
@@ -63,6 +70,19 @@ test('a spoke without objects of features is judged by its claim on the hub', as
   t.deepEqual((await expectStatus(validate('?profile=generic', disabled), 200)).json, { valid: 'true' })
   const silent = await spokeWithClaim(t, undefined)
   t.deepEqual((await expectStatus(validate('?profile=generic', silent), 200)).json, { valid: 'false', 'recommended-features': ['license-proxyserver'] })
+})
+
+test('a spoke that claims no UID is known by the name under which the hub manages it; another cluster of that name is not', async (t) => {
+  const claim = 'enabledFeatures: {license-proxyserver: 1.0.0}\n'
+  const missing = { valid: 'false', 'recommended-features': ['license-proxyserver'] }
+  const plain = await spokeWithClaim(t, claim, { uid: '' })
+  t.deepEqual((await expectStatus(validate('?profile=generic', plain), 200)).json, { valid: 'true' })
+  const other = await spokeWithClaim(t, claim, { uid: randomUUID() })
+  t.deepEqual((await expectStatus(validate('?profile=generic', other), 200)).json, missing)
+  const renamed = await spokeWithClaim(t, claim, { as: unique('renamed') })
+  t.deepEqual((await expectStatus(validate('?profile=generic', renamed), 200)).json, { valid: 'true' })
+  const unknown = await spokeWithClaim(t, claim, { uid: '', as: unique('renamed') })
+  t.deepEqual((await expectStatus(validate('?profile=generic', unknown), 200)).json, missing)
 })
 
 test('a claim that cannot be read is 500; its text is not repeated', async (t) => {

@@ -1,12 +1,13 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { isLeft, isRight, right } from 'fp-ts/lib/Either.js'
 import { kubernetesYamlText } from '../../adapters/charts/kubernetes-yaml.ts'
 import { isInRange } from '../../adapters/charts/versions.ts'
 import { fastJsonPatches } from '../../adapters/charts/json-patches.ts'
+import { lruCaches } from '../../adapters/system/lru-caches.ts'
 import type { Catalogue, Feature, InstalledFeatures } from '../../core/featuresets/catalogue.ts'
 import { catalogueOf, installedIn, statesOf } from '../../core/featuresets/catalogue.ts'
-import { claimOf, parseClaim } from '../../core/featuresets/claims.ts'
+import { makeFeatureClaims, parseClaim } from '../../core/featuresets/claims.ts'
 import { parseModel, releasePrefix } from '../../core/featuresets/model.ts'
 import { featuresByClaim, missingFeatures } from '../../core/featuresets/profiles.ts'
 import { planInstall, planRemoval, removeOperations, writeOperations } from '../../core/featuresets/rules.ts'
@@ -148,6 +149,8 @@ test('any model is parsed or refused with reasons; a whole one has each feature 
   })
 })
 
+const claimOf = (value: string) => ({ status: { clusterClaims: [{ name: 'features.ace.info', value }] } })
+
 test('a claim is read in both forms, as it was printed; any other text is unknown', (t) => {
   const versions = fc.dictionary(name, fc.constantFrom('', '1.0.0', 'v2'))
   fc.assert(fc.property(versions, someNames, someNames, fc.boolean(), (enabled, external, disabled, isList) => {
@@ -156,11 +159,23 @@ test('a claim is read in both forms, as it was printed; any other text is unknow
     t.deepEqual([...claim.enabled], Object.entries(enabled).map(([each, version]) => [each, isList ? '' : version]))
     t.deepEqual([[...claim.external], [...claim.disabled]], [external, disabled])
   }))
-  const claimed = (value: string) => claimOf(kubernetesYamlText, { body: { status: { clusterClaims: [{ name: 'features.ace.info', value }] } } })
+  const claims = makeFeatureClaims({ yaml: kubernetesYamlText, caches: lruCaches })
+  const claimed = (value: string) => claims.of({ body: claimOf(value) })
   fc.assert(fc.property(fc.string(), (text) => { claimed(text) }))
   for (const text of ['{', 'a: *b', '[]', '7', 'enabledFeatures: 7', 'externallyManagedFeatures: {}', 'disabledFeatures: x', 'a: 1\n---\nb: 2\n']) t.is(claimed(text), undefined, text)
   for (const text of ['', '{}', 'enabledFeatures:\n', 'enabledFeatures: {a: 1.5}']) t.not(claimed(text), undefined, text)
-  t.is(claimOf(kubernetesYamlText, { body: {} }), undefined)
+  t.is(claims.of({ body: {} }), undefined)
+  t.deepEqual(claims.read({ body: {} }), right(undefined))
+  t.like(claims.read({ body: claimOf('{') }), { left: { tag: 'ClaimUnreadable' } })
+})
+
+test('the same claim of many spokes is parsed once, also if it cannot be read; a text that is too long is not kept', (t) => {
+  const parsed: string[] = []
+  const claims = makeFeatureClaims({ yaml: { parse: (text) => (parsed.push(text), kubernetesYamlText.parse(text)) }, caches: lruCaches })
+  const texts = ['enabledFeatures: {a: 1.5.0}', '{', `enabledFeatures: {a: ${'1'.repeat(1024)}}`]
+  const results = [1, 2].map(() => texts.map((value) => claims.read({ body: claimOf(value) })))
+  t.deepEqual(results[0], results[1])
+  t.deepEqual(parsed, [...texts, texts[2]])
 })
 
 test('the comparison of all features agrees with that of each one, and puts a spoke in at most one list', (t) => {

@@ -7,6 +7,7 @@ import fc from 'fast-check'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import PostalMime from 'postal-mime'
 import { makeFolderMailer } from '../../adapters/mail/folder-mailer.ts'
+import { writeWhole } from '../../adapters/system/whole-files.ts'
 import type { SmtpPlace } from '../../adapters/mail/mail-url.ts'
 import { parseMailUrl } from '../../adapters/mail/mail-url.ts'
 import { makeOutboxNotifier } from '../../adapters/mail/outbox-notifier.ts'
@@ -213,7 +214,7 @@ const placeOf = (server: MailServer, extras: Partial<SmtpPlace> = {}): SmtpPlace
 mailerSuite('folder', () => {
   const folder = mkdtempSync(join(tmpdir(), 'moorage-mail-'))
   return Promise.resolve({
-    mailer: makeFolderMailer(join(folder, 'mail'), sender),
+    mailer: makeFolderMailer({ folder: join(folder, 'mail'), sender, write: writeWhole }),
     received: () =>
       Promise.all(
         readdirSync(join(folder, 'mail')).map(async (file) => {
@@ -237,7 +238,7 @@ mailerSuite('smtp', async () => {
 test('folder: the mail is for its owner alone, and a repetition replaces it', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'moorage-mail-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
-  const mailer = makeFolderMailer(join(folder, 'mail'), sender)
+  const mailer = makeFolderMailer({ folder: join(folder, 'mail'), sender, write: writeWhole })
   for (let i = 0; i < 2; i++) t.true((await mailer.send(mail, 'ref-1'))._tag === 'Right')
   t.deepEqual(readdirSync(join(folder, 'mail')), ['ref-1.eml'])
   t.is(statSync(join(folder, 'mail', 'ref-1.eml')).mode & 0o777, 0o600)
@@ -248,9 +249,9 @@ test('folder: what cannot be written waits, with the reason and without a rest',
   const folder = mkdtempSync(join(tmpdir(), 'moorage-mail-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   writeFileSync(join(folder, 'file'), '')
-  t.like(await makeFolderMailer(join(folder, 'file', 'mail'), sender).send(mail, 'ref-1'), { _tag: 'Left', left: { tag: 'MailDelayed', message: 'ENOTDIR' } })
+  t.like(await makeFolderMailer({ folder: join(folder, 'file', 'mail'), sender, write: writeWhole }).send(mail, 'ref-1'), { _tag: 'Left', left: { tag: 'MailDelayed', message: 'ENOTDIR' } })
   mkdirSync(join(folder, 'mail', 'ref-1.eml'), { recursive: true })
-  t.like(await makeFolderMailer(join(folder, 'mail'), sender).send(mail, 'ref-1'), { _tag: 'Left', left: { tag: 'MailDelayed', message: 'EISDIR' } })
+  t.like(await makeFolderMailer({ folder: join(folder, 'mail'), sender, write: writeWhole }).send(mail, 'ref-1'), { _tag: 'Left', left: { tag: 'MailDelayed', message: 'EISDIR' } })
   t.deepEqual(readdirSync(join(folder, 'mail')), ['ref-1.eml'])
 })
 

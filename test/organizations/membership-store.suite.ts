@@ -1,6 +1,9 @@
 import { casesOf } from '../support/cases-of.ts'
+import type { UserId } from '../../core/kernel/ids.ts'
 import type { OpenStoreBench } from './store-bench.ts'
 import { addOrganization, addTeam, at, firstPage } from './store-bench.ts'
+
+const absent = 999_999 as UserId
 
 /** What every MembershipStore and OrganizationTokenStore keeps. */
 export const membershipStoreSuite = (name: string, open: OpenStoreBench): void => {
@@ -57,6 +60,9 @@ export const membershipStoreSuite = (name: string, open: OpenStoreBench): void =
     t.deepEqual(await bench.memberships.list(orgId, 'all', { page: 2, limit: 1 }), { items: [zoe], total: 2 })
     t.deepEqual(await bench.memberships.list(orgId, 'public', firstPage), { items: [zoe], total: 1 })
     t.deepEqual(await bench.memberships.find(orgId, zoe), { userId: zoe, isPublic: true })
+    t.deepEqual((await bench.memberships.among(orgId, [zoe, eve, ada, absent])).toSorted(), [zoe, ada].toSorted())
+    t.deepEqual(await bench.memberships.among(orgId, [eve]), [])
+    t.deepEqual(await bench.memberships.among(orgId, []), [])
     await bench.memberships.setPublic(orgId, zoe, false)
     t.deepEqual(await bench.memberships.find(orgId, zoe), { userId: zoe, isPublic: false })
     t.is(await bench.memberships.find(orgId, eve), undefined)

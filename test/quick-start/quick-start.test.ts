@@ -1,31 +1,54 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { kubectl, kubernetes } from '../support/components/available.ts'
+import type { ControlPlaneAccess } from '../support/components/control-plane-access.ts'
 import { needing } from '../support/components/needing.ts'
+import { requestsOf } from '../support/hub/accept-spoke.ts'
+import { managedClusters, managedClusterSets } from '../support/hub/api/kinds.ts'
+import { startTestHub, type TestHub } from '../support/hub/test-hub.ts'
 import { adminPassword } from '../support/service.ts'
 import { startServiceProcess } from '../support/service-process.ts'
-import { quickStartBlocks, quickStartScript } from './readme-commands.ts'
+import { until } from '../support/until.ts'
+import { hubLines, quickStartBlocks, quickStartScript } from './readme-commands.ts'
 
 const run = promisify(execFile)
 const test = needing('kubernetes', 'kubectl')
+
+/** A hub with the spokes and the set of `npm run test-hub`; the last spoke waits to be accepted. */
+const startExampleHub = async (server: ControlPlaneAccess): Promise<TestHub> => {
+  const hub = await startTestHub(server)
+  await hub.client.createIfMissing(managedClusterSets, { metadata: { name: hub.name('fleet') }, spec: {} })
+  await hub.agent(hub.name('spoke-3'), { claims: { 'id.k8s.io': randomUUID() } })
+  await until('the request of the spoke', async () => ((await requestsOf(hub.client, hub.name('spoke-3'))).length > 0 ? true : undefined))
+  return hub
+}
 
 test('the README’s quick start works as it is written, against a real cluster', async (t) => {
   const cluster = await kubernetes()
   const kubectlPath = await kubectl()
   if (cluster === undefined || kubectlPath === undefined) return t.fail('the cluster and kubectl are there, or this case is skipped')
   const folder = await mkdtemp(join(tmpdir(), 'moorage-quick-start-'))
-  const service = await startServiceProcess({ settings: { MOORAGE_KUBERNETES_ALLOW: 'loopback' } })
+  const [service, hub] = await Promise.all([startServiceProcess({ settings: { MOORAGE_KUBERNETES_ALLOW: 'public,private,loopback' } }), startExampleHub(cluster)])
   try {
+    const hubPath = join(folder, 'of-the-hub.kubeconfig')
+    await writeFile(hubPath, hub.kubeconfig())
     const script = quickStartScript({
       BASE: `${service.baseUrl}/api/v1`,
       PASSWORD: adminPassword,
       KUBECONFIG_OF_THE_CLUSTER: cluster.adminKubeconfigPath,
     })
     const path = [dirname(process.execPath), dirname(kubectlPath), process.env['PATH'] ?? ''].join(delimiter)
-    const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder, env: { PATH: path, HOME: folder }, maxBuffer: 16_000_000 })
+    const afterwards = [
+      // The hub is the same cluster, which one account has once.
+      'curl -sSf -X POST -H "$ADMIN" $BASE/clustersv2/acme/prod/remove',
+      `HUB='${hubPath}'`,
+      hubLines((name) => hub.name(name)),
+    ]
+    const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', [script, ...afterwards].join('\n')], { cwd: folder, env: { PATH: path, HOME: folder }, maxBuffer: 16_000_000 })
     t.regex(stdout, /"login":"admin"/)
     t.regex(stdout, /"name":"Owners".*"name":"Editors".*"name":"Viewers"|"name":"Owners"/s)
     t.regex(stdout, /\{"objectType":"cluster","objectID":1,"allowedPermissions":\[\]\}/)
@@ -35,8 +58,13 @@ test('the README’s quick start works as it is written, against a real cluster'
     t.regex(stdout, /configmap\/moorings created\nconfigmap\/moorings patched\nconfigmap "moorings" deleted/)
     t.regex(stdout, /^403$/m)
     t.regex(stdout, /"action":"role\.deleted"[^]*"action":"cluster\.imported"/)
+    t.regex(stdout, /"name":"hub"[^]*"hubType":"OCM"/)
+    t.regex(stdout, new RegExp(`"clusterSetName":"${hub.name('edge')}","clusterSetTitle":"","clusters":1`))
+    t.true(stdout.trimEnd().endsWith('{}'), 'the set without features')
+    await until('the end of the spoke', async () => ((await hub.client.get(managedClusters, hub.name('spoke-3'))) === undefined ? true : undefined))
   } finally {
     await service.stop()
+    await hub.stop()
     await rm(folder, { recursive: true, force: true })
   }
 })

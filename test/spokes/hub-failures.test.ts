@@ -13,7 +13,7 @@ testHubFailures(test, {
   prepare: ({ on }) => {
     on(clusterApi, 200, { metadata: {}, items: [] })
     on(`${clusterApi}/shop`, 200, found)
-    on('/api/v1/namespaces/shop', 404, status)
+    on('/api/v1/namespaces', 200, { metadata: {}, items: [] })
     on('/api/v1/namespaces/kube-public/configmaps', 404, status)
     on(signingApi, 200, { metadata: {}, items: [] })
     on(tokenApi, 201, { kind: 'TokenRequest', status: { token: 'of-the-account' } })
@@ -23,7 +23,7 @@ testHubFailures(test, {
   calls: [
     ...['managed-clusters', 'not-accepted-clusters', 'accepted-clusters', 'available-clusters'].map((route) => ({ method: 'GET', route, asks: clusterApi })),
     { ...accepting, asks: `${clusterApi}/shop` },
-    { ...accepting, asks: '/api/v1/namespaces/shop' },
+    { ...accepting, asks: '/api/v1/namespaces' },
     { ...commanding, asks: `${clusterApi}/shop` },
     { ...commanding, asks: tokenApi },
     { method: 'POST', route: 'sync-accounts', asks: accountApi },

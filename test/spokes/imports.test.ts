@@ -2,8 +2,9 @@ import { appliedManifestWorks, klusterlets, managedClusters, manifestWorks, name
 import { agentNamespace, bootstrapSecret, clusterSetLabel, hubKubeconfigSecret } from '../support/hub/api/ocm-names.ts'
 import { needing } from '../support/components/needing.ts'
 import { until } from '../support/until.ts'
-import { eventsOf } from '../tasks/task-client.ts'
+import { eventsOf, untilEnd } from '../tasks/task-client.ts'
 import { expectStatus, importCluster } from '../clusters/cluster-world.ts'
+import { startKilledService } from './killed-service.ts'
 import { startLifeWorld, type LifeWorld } from './life-world.ts'
 
 /** Import of spokes and conversion of clusters, with the controllers, the operator and the agents of the test hub. */
@@ -12,7 +13,7 @@ const test = needing('kubernetes', 'spoke-kubernetes')
 let world: LifeWorld
 
 test.before(async () => {
-  world = await startLifeWorld()
+  world = await startLifeWorld({ imports: true })
 })
 test.after.always(() => world?.stop())
 
@@ -25,7 +26,8 @@ const uidClaim = { kind: { apiVersion: 'cluster.open-cluster-management.io/v1alp
 test.serial('a cluster is imported with its access config, and removed with its agents', async (t) => {
   const name = world.hub.name()
   await spoke().remove(uidClaim.kind, { metadata: { name: uidClaim.name } })
-  t.is((await expectStatus(importing(name, { components: { clusterProfile: name } }), 200)).text, '')
+  const components = { clusterProfile: name, gitopsEngine: true, featureSets: [{ name: 'opscenter-core', features: ['kube-ui-server'] }] }
+  t.is((await expectStatus(importing(name, { components }), 200)).text, '')
   t.like(await shown(name), { name, displayName: 'A spoke', hubClusterName: 'hub' })
   const imported = await world.ended('spokes.import', name)
   t.is(imported.state, 'succeeded', JSON.stringify(imported))
@@ -39,6 +41,8 @@ test.serial('a cluster is imported with its access config, and removed with its 
   const token = /eyJ[\w.-]+/.exec(kubeconfig)?.[0]
   t.truthy(token)
   t.false(events.includes(token!.slice(0, 40)))
+  t.regex(events, /no add-on fluxcd-addon/)
+  t.regex(events, /does not act on components\.featureSets/)
 
   const again = await importing(name, { components: { clusterProfile: name } })
   t.is(again.status, 200, 'the same request finds nothing to do')
@@ -65,7 +69,13 @@ test.serial('an import that dies after any of its steps is continued, and so is 
   await world.pauseTasks('spokes.import')
   await expectStatus(importing(name), 200)
   t.is((await world.ended('spokes.import', name)).message, 'not done here')
-  for (let step = 1; step <= 6; step += 1) await t.throwsAsync(world.runUntilStep('spokes.import', name, step), { message: 'the process dies' })
+  const stored = async () => (await spoke().get(secrets, bootstrapSecret, agentNamespace))?.data?.['kubeconfig']
+  const credentials = new Set<string | undefined>()
+  for (let step = 1; step <= 7; step += 1) {
+    await t.throwsAsync(world.runUntilStep('spokes.import', name, step), { message: 'the process dies' })
+    credentials.add(await stored())
+  }
+  t.is(credentials.size, 2, 'none before it is made, and one that stays: the agents start over when it changes')
   const end = await world.runUntilStep('spokes.import', name, Infinity)
   t.is(end.state, 'succeeded', JSON.stringify(end))
   t.like(await shown(name), { status: { phase: 'Active' }, hubClusterName: 'hub' })
@@ -78,6 +88,52 @@ test.serial('an import that dies after any of its steps is continued, and so is 
   await world.finishNamespace(agentNamespace)
   await world.resumeTasks()
   await expectStatus(world.service.send('DELETE', `/api/v1/clusters/${world.org}/${name}`, { token: world.owner.token }), 200)
+})
+
+test.serial('an import and a removal whose processes are killed between a change and its answer are finished, and recorded once', async (t) => {
+  const service = await startKilledService(world.hubServer, world.spokeServer)
+  t.teardown(() => service.stop())
+  const { owner, token, toHub, toSpoke } = service
+  const post = (path: string, body: object) => expectStatus(service.send('POST', `/api/v1/clusters/${owner}/hub/${path}`, { token, body }), 200)
+  const tasksOf = async (kind: string) => (await expectStatus(service.send('GET', `/api/v1/tasks?account=${owner}&kind=${kind}`, { token }), 200)).json as readonly { readonly id: string }[]
+  const stored = async () => (await spoke().get(secrets, bootstrapSecret, agentNamespace))?.data?.['kubeconfig']
+
+  const name = world.hub.name()
+  const registered = toHub.loseAnswer('POST', /\/managedclusters$/)
+  await post('import-spoke', { basicInfo: { name }, provider: { accessConfig: toSpoke.kubeconfig } })
+  await registered
+  const before = (await world.managed(name))?.metadata.uid
+  t.truthy(before)
+  const installed = toSpoke.loseAnswer('POST', new RegExp(`/namespaces/${agentNamespace}/secrets$`))
+  await service.killAndStart()
+  await installed
+  const credential = await stored()
+  t.truthy(credential)
+  await service.killAndStart()
+  const [task, ...others] = await tasksOf('spokes.import')
+  const imported = await untilEnd(service, token, task!.id)
+  t.is(imported.state, 'succeeded', JSON.stringify(imported))
+  t.deepEqual(others, [])
+  t.is((await world.managed(name))?.metadata.uid, before, 'the cluster of the first process')
+  t.is(await stored(), credential, 'the credential of the second process')
+  t.like((await service.send('GET', `/api/v1/clusters/${owner}/${name}`, { token })).json, { status: { phase: 'Active' }, hubClusterName: 'hub' })
+  t.is((await eventsOf(service, token, imported.id)).filter(({ msg }) => msg.includes('Another one continues')).length, 2)
+
+  const removing = toSpoke.loseAnswer('DELETE', /\/klusterlets\/klusterlet$/)
+  await post('remove-managed-cluster', { clusterName: name })
+  await removing
+  await service.killAndStart()
+  const removed = await untilEnd(service, token, (await tasksOf('spokes.remove'))[0]!.id)
+  t.is(removed.state, 'succeeded', JSON.stringify(removed))
+  t.is(await world.managed(name), undefined)
+  t.is(await spoke().get(klusterlets, 'klusterlet'), undefined)
+  await until('the end of the credentials on the spoke', async () => ((await spoke().get(namespaces, agentNamespace)) === undefined ? true : undefined))
+  const { json: rows } = await expectStatus(service.send('GET', '/api/v1/user/audit?limit=100', { token }), 200)
+  t.deepEqual(
+    (rows as readonly { readonly action: string }[]).map(({ action }) => action).filter((action) => action.startsWith('cluster.spoke_')).sort(),
+    ['cluster.spoke_identified', 'cluster.spoke_import_requested', 'cluster.spoke_imported', 'cluster.spoke_removed', 'cluster.spoke_requests_approved'],
+  )
+  t.true(await service.isAuditWhole())
 })
 
 test.serial('an imported cluster becomes a spoke with its stored access config; a repeated request changes nothing', async (t) => {

@@ -6,23 +6,28 @@ import { clusterInfoReader } from '../../adapters/kubernetes/cluster-info.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { joinCommand, shellWord, type Installer } from '../../core/spokes/join-command.ts'
 import { expectStatus, importCluster } from '../clusters/cluster-world.ts'
+import { kubernetes } from '../support/components/available.ts'
 import { needing } from '../support/components/needing.ts'
-import { makeKubeClient } from '../support/hub/api/kube-client.ts'
-import { seedHub } from '../support/hub/control-plane/seed-hub.ts'
+import { managedClusters, signingRequests } from '../support/hub/api/kinds.ts'
+import { isTrue } from '../support/hub/api/object-changes.ts'
+import { clusterNameLabel, joinedCondition } from '../support/hub/api/ocm-names.ts'
+import { startTestHub, type TestHub } from '../support/hub/test-hub.ts'
 import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
+import { until } from '../support/until.ts'
 import { makeMembers, startSpokeWorld, statusOf, type SpokeWorld } from './spoke-world.ts'
 
-/** spoke-command on a real kube-apiserver, and its text in a real shell. */
+/** spoke-command on a real kube-apiserver, its text in a real shell, and what an agent does with its token. */
 const test = needing('kubernetes')
 
 let world: SpokeWorld
+let hub: TestHub
 test.before(async () => {
-  world = await startSpokeWorld()
-  const client = makeKubeClient(world.cluster, { token: world.cluster.tokenFor('admin') })
-  await seedHub(client)
-  await client.close()
+  ;[world, hub] = await Promise.all([startSpokeWorld(), startTestHub((await kubernetes())!)])
 })
-test.after.always(() => world?.service.stop())
+test.after.always(async () => {
+  await world?.service.stop()
+  await hub?.stop()
+})
 
 /** Functions in place of the programs write their arguments, each ended by NUL, and then their standard input. */
 const programs = 'clusteradm() { printf "%s\\0" "$@"; printf "\\0"; cat; }\nhelm() { clusteradm "$@"; }\n'
@@ -170,4 +175,26 @@ test('a published kubeconfig is read, or there is none', (t) => {
   t.deepEqual(read(file({ server: 'https://hub', 'certificate-authority-data': '%%' })), { server: 'https://hub', authorityPem: undefined })
   for (const bad of ['', 'clusters: []', 'clusters: 7', '{', '- &a [*a]', file({ server: 'http://hub' }), file({ server: 'https://u:p@hub' }), file({}), `${' '.repeat(300_000)}${file({ server: 'https://hub' })}`]) t.is(read(bad), undefined, bad.slice(0, 40))
   fc.assert(fc.property(fc.oneof(fc.string(), fc.json()), (text) => (read(text), true)))
+})
+
+const listed = async (route: string, name: string) => ((await expectStatus(world.get(route), 200)).json as { name: string; clusterUID: string }[]).find((each) => each.name === name)
+
+test('a cluster registers with the token of its command, is accepted, moves to the other list, and joins', async (t) => {
+  const name = hub.name()
+  const { json } = await expectStatus(world.post('spoke-command', { clusterName: name }), 200)
+  const token = execFileSync('sh', ['-c', `clusteradm() { printf %s "$3"; }\n${(json as { spoke: string }).spoke}`], { encoding: 'utf8' })
+  const agent = await hub.agent(name, { bootstrapToken: token })
+  t.teardown(() => agent.stop())
+  await until('the cluster in the list', async () => ((await listed('not-accepted-clusters', name)) === undefined ? undefined : true))
+  await until('its certificate request', async () => ((await hub.client.list(signingRequests, { labelSelector: `${clusterNameLabel}=${name}` })).items.length > 0 ? true : undefined))
+  await expectStatus(world.post('accept-spoke', { clusters: [name] }), 200)
+  t.deepEqual([await listed('not-accepted-clusters', name), (await listed('accepted-clusters', name))?.name], [undefined, name])
+  await until(`the join of ${name}: ${hub.problems().join('; ')}`, async () => {
+    const found = await hub.client.get(managedClusters, name)
+    return found !== undefined && isTrue(found, joinedCondition) ? true : undefined
+  })
+  const uid = await until('the UID of the spoke', async () => (await listed('available-clusters', name))?.clusterUID || undefined)
+  t.is(uid, (await hub.spoke.call<{ metadata: { uid: string } }>('GET', '/api/v1/namespaces/kube-system')).metadata.uid)
+  // Again, while controllers and agent change the objects of the cluster.
+  await expectStatus(world.post('accept-spoke', { clusters: [name] }), 200)
 })

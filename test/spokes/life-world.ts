@@ -8,6 +8,7 @@ import { TaskHandlersToken, type TaskEnd, type TaskRun } from '../../core/tasks/
 import { unwrap } from '../support/outcome.ts'
 import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-world.ts'
 import { kubernetes } from '../support/components/available.ts'
+import type { ControlPlaneAccess } from '../support/components/control-plane-access.ts'
 import { startSpokeControlPlane } from '../support/components/spoke-control-plane.ts'
 import { managedClusters, namespaces, secrets, signingRequests, type ManagedCluster } from '../support/hub/api/kinds.ts'
 import { isTrue } from '../support/hub/api/object-changes.ts'
@@ -19,11 +20,14 @@ import { startService, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import type { SeenTask } from '../tasks/task-client.ts'
 
-/** A test hub that is imported as `hub`, with its spokes on a second API server. */
+/** A test hub that is imported as `hub`, with its spokes. */
 export interface LifeWorld {
   readonly service: TestService
   readonly people: ReturnType<typeof makePeople>
   readonly hub: TestHub
+  readonly hubServer: ControlPlaneAccess
+  /** Where the spokes are. */
+  readonly spokeServer: ControlPlaneAccess
   readonly owner: Person
   readonly org: string
   /** The text of a kubeconfig of the admin of the spokes. */
@@ -48,12 +52,17 @@ export interface LifeWorld {
 
 const finalStates = ['succeeded', 'failed', 'cancelled', 'unknown']
 
-export const startLifeWorld = async (settings: Record<string, string> = {}): Promise<LifeWorld> => {
+/** Imports need an API server of spokes to themselves: they look at all agents of the cluster, also at those of another test file. */
+const startServers = async (imports: boolean) => {
   const hubServer = (await kubernetes())!
-  // Its own: an import looks at all agents of the cluster, also at those that another test file would have there.
-  const spokeServer = await startSpokeControlPlane(hubServer, `spokes-${randomBytes(4).toString('hex')}`)
-  const hub = await startTestHub(hubServer, { spokes: spokeServer })
-  const service = await startService({ settings: { MOORAGE_KUBERNETES_ALLOW: 'public,private,loopback', ...settings } })
+  const ownServer = imports ? await startSpokeControlPlane(hubServer, `spokes-${randomBytes(4).toString('hex')}`) : undefined
+  const spokeServer = ownServer ?? hubServer
+  return { hubServer, ownServer, spokeServer, hub: await startTestHub(hubServer, { spokes: spokeServer }) }
+}
+
+export const startLifeWorld = async ({ imports }: { readonly imports: boolean }): Promise<LifeWorld> => {
+  const starting = startService({ settings: { MOORAGE_KUBERNETES_ALLOW: 'public,private,loopback' } })
+  const [service, { hubServer, ownServer, spokeServer, hub }] = await Promise.all([starting, startServers(imports)])
   const people = makePeople(service)
   const owner = await people.person('owner')
   const org = await people.organization(owner)
@@ -80,7 +89,7 @@ export const startLifeWorld = async (settings: Record<string, string> = {}): Pro
       return (json as readonly (SeenTask & { about: { managedCluster?: string } })[]).find(({ about }) => about.managedCluster === managedCluster)
     })
   return {
-    service, people, hub, owner, org, managed, task,
+    service, people, hub, hubServer, spokeServer, owner, org, managed, task,
     spokeConfig: spokeServer.kubeconfig(),
     post: (path, body, person = owner) => service.send('POST', `/api/v1/clusters/${org}/hub/${path}`, { token: person.token, body }),
     joined: async (options = {}) => {
@@ -143,7 +152,7 @@ export const startLifeWorld = async (settings: Record<string, string> = {}): Pro
     stop: async () => {
       await service.stop()
       await hub.stop()
-      await spokeServer.stop()
+      await ownServer?.stop()
     },
   }
 }

@@ -1,9 +1,10 @@
+import type { ServerResponse } from 'node:http'
 import test from 'ava'
 import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-world.ts'
 import { startFakeKubernetes, type FakeKubernetes } from '../support/fake-kubernetes.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { clusterApi } from './spoke-world.ts'
+import { clusterApi, signingApi } from './spoke-world.ts'
 
 /** Hubs with more clusters than fit into one page or one moment, at the wire. */
 let service: TestService
@@ -19,6 +20,10 @@ test.after.always(async () => {
   await service?.stop()
   await fake?.stop()
 })
+const json = (res: ServerResponse, body: object): void => {
+  res.writeHead(200, { 'content-type': 'application/json' })
+  res.end(JSON.stringify(body))
+}
 const at = (route: string): string => `/api/v1/clusters/${owner.login}/hub/${route}`
 
 test.serial('the raw list of 1,203 clusters is one list, with the bytes of the hub', async (t) => {
@@ -42,20 +47,15 @@ test.serial('100 clusters are accepted 8 at a time', async (t) => {
   const answered = new Set<string>()
   fake.on(clusterApi, (req, res) => {
     const name = (req.url ?? '').slice(clusterApi.length + 1)
-    const send = (): void => {
-      res.writeHead(200, { 'content-type': 'application/json' })
-      res.end(JSON.stringify({ metadata: { name, uid: name, resourceVersion: '1', annotations: { 'agent.open-cluster-management.io/managed-cluster-arn': 'x' } }, spec: { hubAcceptsClient: req.method === 'PATCH' } }))
-    }
+    const annotations = { 'agent.open-cluster-management.io/managed-cluster-arn': 'x' }
+    const send = (): void => json(res, { metadata: { name, uid: name, resourceVersion: '1', annotations }, spec: { hubAcceptsClient: req.method === 'PATCH' } })
     if (req.method !== 'GET' || answered.has(name)) return send()
     // The first request for a cluster is held, so that all clusters that are dealt with at a time are seen.
     answered.add(name)
     held.push(send)
     most = Math.max(most, held.length)
   })
-  fake.on('/api/v1/namespaces/c-', (_req, res) => {
-    res.writeHead(404, { 'content-type': 'application/json' })
-    res.end(JSON.stringify({ kind: 'Status', reason: 'NotFound', code: 404 }))
-  })
+  fake.on('/api/v1/namespaces', (_req, res) => json(res, { metadata: {}, items: [] }))
   let isDone = false
   const accepted = service.send('POST', at('accept-spoke'), { token: owner.token, body: { clusters: names } }).finally(() => (isDone = true))
   for (let left = names.length; left > 0; ) {
@@ -67,4 +67,25 @@ test.serial('100 clusters are accepted 8 at a time', async (t) => {
   }
   t.is((await accepted).status, 200)
   t.deepEqual([answered.size, most], [100, 8])
+})
+
+test.serial('what a hub says of 100 clusters that are accepted is read with a few lists', async (t) => {
+  const names = Array.from({ length: 100 }, (_, index) => `d-${index}`)
+  const empty = { metadata: {}, items: [] }
+  const accepted = new Set<string>()
+  fake.on(signingApi, (_req, res) => json(res, empty))
+  fake.on('/api/v1/namespaces', (_req, res) => json(res, empty))
+  fake.on(clusterApi, (req, res) => {
+    const name = (req.url ?? '').slice(clusterApi.length + 1)
+    if (req.method === 'PATCH') accepted.add(name)
+    json(res, { metadata: { name, uid: name, resourceVersion: '1' }, spec: { hubAcceptsClient: accepted.has(name) } })
+  })
+  const before = fake.seen.length
+  await expectStatus(service.send('POST', at('accept-spoke'), { token: owner.token, body: { clusters: names, skipApproveCheck: true } }), 200)
+  const asked = fake.seen.slice(before).map(({ method, url }) => ({ method, url: new URL(url, 'https://hub') }))
+  const listed = asked.filter(({ url }) => url.pathname === signingApi).map(({ url }) => url.searchParams.get('labelSelector') ?? '')
+  t.deepEqual(listed.flatMap((selector) => selector.slice(selector.indexOf('(') + 1, -1).split(',')).sort(), names.toSorted())
+  t.deepEqual([listed.length, accepted.size], [2, 100])
+  // Each cluster is read and changed; the namespaces that are being deleted are one list.
+  t.is(asked.length, 2 * names.length + listed.length + 1)
 })

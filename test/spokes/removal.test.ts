@@ -7,12 +7,12 @@ import { expectStatus } from '../clusters/cluster-world.ts'
 import { startLifeWorld, type LifeWorld } from './life-world.ts'
 
 /** The removal of spokes, with the controllers and agents of the test hub. */
-const test = needing('kubernetes', 'spoke-kubernetes')
+const test = needing('kubernetes')
 
 let world: LifeWorld
 
 test.before(async () => {
-  world = await startLifeWorld()
+  world = await startLifeWorld({ imports: false })
 })
 test.after.always(() => world?.stop())
 

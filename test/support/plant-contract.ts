@@ -24,7 +24,7 @@ export const plantContract = async (service: TestService, owner: string, cluster
     return answer
   }
   const now = Math.floor(Date.now() / 1000)
-  const terms = { orgOrUser: owner, name: text, products: ['database'], features: ['db-basic', 'db-backup'], start: now - 86_400, end: now + 90 * 86_400, allowOffline: true, restrictions: JSON.stringify({ text }) }
+  const terms = { orgOrUser: owner, name: text, products: ['database'], features: ['db-basic', 'db-backup'], start: now - 86_400, end: now + 90 * 86_400, allowOffline: true, enableClientBilling: true, restrictions: JSON.stringify({ text }) }
   const created = (await ask('POST', '', terms)).json as readonly { readonly id: number; readonly uid: number }[]
   const contractId = created[0]?.id ?? 0
   const bound = (await ask('POST', `/${contractId}/clusters`, [{ cluster: clusterUid, displayName: text, tags: ['eu'] }])).json as readonly { readonly id: number }[]

@@ -23,7 +23,7 @@ const makeByOpenssl = (): LicenseAuthority => {
 let made: LicenseAuthority | undefined
 
 /** Sets up an authority for licenses without the thread that signs, whose start takes most of the time. */
-export const plantLicenseAuthority = async ({ running }: TestService): Promise<void> => {
+export const plantLicenseAuthority = async ({ running }: TestService): Promise<LicenseAuthority> => {
   const { resolve } = running.container
   made ??= makeByOpenssl()
   const add = makeAddAuthority({
@@ -31,4 +31,5 @@ export const plantLicenseAuthority = async ({ running }: TestService): Promise<v
     signer: { ...resolve(LicenseSignerToken), faultOf: async () => undefined }, unitOfWork: resolve(ContractUnitOfWorkToken),
   })
   unwrap(await add(operatorCall('test.plantLicenseAuthority'), { organization: '', own: made, rotate: false }))
+  return made
 }

@@ -7,6 +7,7 @@ import { EntropyToken, secret, SecretBoxToken } from '../../core/kernel/secret.t
 import { migratedSqlitePath } from './databases.ts'
 import { plantContract, type PlantedContract } from './plant-contract.ts'
 import { plantLicenseAuthority } from './plant-license-authority.ts'
+import { plantUsage } from './plant-usage.ts'
 import type { ServiceAnswer } from './send-json.ts'
 import type { TestService } from './service.ts'
 import { startService } from './service.ts'
@@ -100,13 +101,14 @@ const populate = async (service: TestService): Promise<Populated> => {
   const cluster = await addCluster(service, orgId)
   await plantLicenseAuthority(service)
   const contract = await plantContract(service, 'harbour', populatedClusterUid, 'Mooring')
+  await plantUsage(service, { name: 'harbour', id: orgId, clusterUid: populatedClusterUid, text: 'Mooring' })
   return { ...contract, org: 'harbour', orgId, hiddenOrg: 'lagoon', cluster, robot: 'lifter', repository: 'pantry', teamIds, roleId: (role.json as { id: number }).id, userIds }
 }
 
-/** The real service of a vendor, which has every route but those of a marketplace, with an organization, its people by level, a role, a cluster and a contract. */
+/** The real service of a vendor, which has every route but those of a marketplace, with an organization, its people by level, a role, a cluster, a contract and usage. */
 export const startPopulatedService = async (settings: Readonly<Record<string, string>> = {}): Promise<PopulatedService> => {
   const databasePath = await migratedSqlitePath()
-  const service = await startService({ settings: { MOORAGE_DATABASE_URL: `sqlite:${databasePath}`, MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', ...settings } })
+  const service = await startService({ settings: { MOORAGE_DATABASE_URL: `sqlite:${databasePath}`, MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', MOORAGE_BILLING_ENABLED: 'true', ...settings } })
   const world = await populate(service)
   const sql: PopulatedService['sql'] = (statement, ...binds) => {
     const database = new Database(databasePath, { timeout: 5000 })

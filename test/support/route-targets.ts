@@ -2,6 +2,7 @@ import type { AssembledRoute } from '../../composition/assemble.ts'
 import { propsOf } from '../../composition/http/request/query-string.ts'
 import { optionalInner, repeatedItem } from '../../plugins/kit/codecs.ts'
 import { pathNames } from '../../composition/http/openapi/parameters.ts'
+import { plantedUsage } from './plant-usage.ts'
 import { populatedClusterUid, type Populated } from './populated-service.ts'
 
 const idValue = (path: string, world: Populated): string | undefined => {
@@ -42,6 +43,11 @@ const pathValue = (route: AssembledRoute, name: string, world: Populated): strin
     token: 'x'.repeat(32),
     serial: world.serial,
     ccID: String(world.boundClusterId),
+    year: plantedUsage.year,
+    month: plantedUsage.month,
+    clusterUID: plantedUsage.clusterUid,
+    objectID: plantedUsage.objectUid,
+    namespaceName: plantedUsage.namespace,
     ref: linkOf(world).pathname.split('/').at(-1) ?? '',
   }
   const value = values[name] ?? (name === 'id' ? idValue(path, world) : undefined)

@@ -2,6 +2,7 @@ import type { AssembledRoute } from '../../composition/assemble.ts'
 import { pathNames } from '../../composition/http/openapi/parameters.ts'
 import { propsOf } from '../../composition/http/request/query-string.ts'
 import { pictureExample } from '../../plugins/kit/picture.ts'
+import { plantedUsage } from '../support/plant-usage.ts'
 import type { Tenant } from './two-tenants.ts'
 
 /** One request in which some ids and names are the other tenant's. */
@@ -66,6 +67,12 @@ const pathValues: Readonly<Record<string, (route: AssembledRoute) => Values | un
   credName: () => ({ credential }) => credential,
   serial: () => ({ serial }) => serial,
   ccID: () => ({ boundClusterId }) => String(boundClusterId),
+  // Alike in both tenants: the account decides what they name.
+  year: () => undefined,
+  month: () => undefined,
+  clusterUID: () => undefined,
+  objectID: () => undefined,
+  namespaceName: () => undefined,
   cloud: () => undefined,
   objectType: () => undefined,
   // A release in a cluster.
@@ -93,6 +100,8 @@ const queryValues: Readonly<Record<string, Values | undefined>> = {
   account: ({ org }) => org,
   cluster: ({ cluster }) => cluster,
   contract: ({ contractId }) => String(contractId),
+  account_id: ({ orgId }) => String(orgId),
+  cluster_id: ({ kubernetes }) => kubernetes.uid,
 }
 /** Query parameters that name nothing of a tenant. */
 const plainQuery: Readonly<Record<string, string | undefined>> = {
@@ -100,9 +109,9 @@ const plainQuery: Readonly<Record<string, string | undefined>> = {
   source_id: undefined, sort: undefined, purge: undefined, after: undefined, state: undefined, kind: undefined,
   operation: 'check', _method: 'PRIMARY', action: undefined, since: undefined, page: undefined, limit: undefined, include_desc: undefined, all: 'true', provider: undefined,
   format: undefined, credential_type: undefined, fleet_endpoint: undefined, type: undefined, autoConnectClusters: undefined, 'response-id': undefined, notify: undefined,
-  onlyOffline: undefined, namespace: undefined, version: undefined, max: undefined, full: undefined, token: undefined, expirationSeconds: undefined, profile: undefined, skipCRDs: undefined, installer: undefined, installCRDs: undefined, wait: undefined, timeout: undefined,
+  view_type: undefined, revision: undefined, group: undefined, clusterUID: undefined, namespaceUID: undefined, contractID: undefined, onlyOffline: undefined, namespace: undefined, version: undefined, max: undefined, full: undefined, token: undefined, expirationSeconds: undefined, profile: undefined, skipCRDs: undefined, installer: undefined, installCRDs: undefined, wait: undefined, timeout: undefined, start: undefined, tags: undefined,
 }
-const constants: Readonly<Record<string, string>> = { clusterset: 'global', managedCluster: 'spoke', feature: 'backup', objectType: 'cluster', digest: 'd'.repeat(43), path: 'version', name: 'web', chart: 'web' }
+const constants: Readonly<Record<string, string>> = { clusterset: 'global', managedCluster: 'spoke', feature: 'backup', objectType: 'cluster', digest: 'd'.repeat(43), path: 'version', name: 'web', chart: 'web', year: plantedUsage.year, month: plantedUsage.month, clusterUID: plantedUsage.clusterUid, objectID: plantedUsage.objectUid, namespaceName: plantedUsage.namespace }
 
 const permissions = [{ namespace: 'cluster_mgmt', action: 'view clusters' }]
 const importing = (mine: Tenant, basicInfo: object = {}): object => ({ basicInfo: { name: 'second', ...basicInfo }, provider: { accessConfig: mine.kubernetes.kubeconfig() } })
@@ -135,6 +144,8 @@ const secretOf = ({ kubernetes }: Tenant): object => ({ cluster_uid: kubernetes.
 
 const contractFor = (orgOrUser: string): object => ({ orgOrUser, name: 'second', products: ['database'], features: ['db-basic'], start: 1, end: 2 })
 const heartbeatOf = ({ kubernetes }: Tenant): object => ({ clusterUID: kubernetes.uid, events: [{ id: '1', type: 'cluster.heartbeat', time: new Date().toISOString() }] })
+
+const outageOf = ({ org, kubernetes }: Tenant): object => ({ accountName: org, clusterID: kubernetes.uid, start: '2026-11-01T00:00:00Z', end: '2026-11-01T01:00:00Z' })
 
 /** Routes with a body whose names or ids belong to a tenant. */
 const bodies: Readonly<Record<string, Bodies>> = {
@@ -262,6 +273,7 @@ const bodies: Readonly<Record<string, Bodies>> = {
   }),
   'contracts.createContracts': (mine, theirs) => ({ own: contractFor(mine.org), orgOrUser: contractFor(theirs.org) }),
   'usage.reportEvents': (mine, theirs) => ({ own: heartbeatOf(mine), clusterUID: heartbeatOf(theirs) }),
+  'usage.recordOutage': (mine, theirs) => ({ own: outageOf(mine), accountName: { ...outageOf(mine), accountName: theirs.org }, clusterID: { ...outageOf(mine), clusterID: theirs.kubernetes.uid } }),
   'clusters.removeCluster': (mine, theirs) => ({ own: { name: mine.cluster }, name: { name: theirs.cluster } }),
 }
 /** Routes on the object in the path whose bodies name nothing of a tenant: the declared example is sent. */

@@ -8,6 +8,7 @@ import { plantBusToken } from '../support/plant-bus-token.ts'
 import { plantContract, type PlantedContract } from '../support/plant-contract.ts'
 import { plantLicenseAuthority } from '../support/plant-license-authority.ts'
 import { plantTask } from '../support/plant-task.ts'
+import { plantUsage } from '../support/plant-usage.ts'
 import { serveRelease } from '../support/serve-release.ts'
 import { startService, type TestService } from '../support/service.ts'
 
@@ -120,6 +121,7 @@ const makeTenant = async (service: TestService, database: SqlDatabase, org: stri
   const invitation = await plantInvitation(database, made.json.id as number, owner, `${owner.login}@${canary}.example`)
   const contract = await plantContract(service, org, kubernetes.uid, canary)
   const { contractId, boundClusterId } = contract
+  await plantUsage(service, { name: org, id: made.json.id as number, clusterUid: kubernetes.uid, text: canary })
   await expectStatus(service.send('POST', `/api/v1/user/contracts/${contractId}/clusters/${boundClusterId}/issue-license?org=${org}`, as()), 200)
   return {
     ...contract, ...invitation, robot, robotId, robotTokenId, org, canary, owner, viewer, cluster, credential, repository, repositoryUrl, kubernetes, orgId: made.json.id, teamId: team.json.id, roleId: role.json.id, clusterId: imported.json.id,
@@ -131,7 +133,7 @@ const makeTenant = async (service: TestService, database: SqlDatabase, org: stri
 /** The real service of a vendor, which has every route but those of a marketplace, with two organizations of one shape, which know nothing of one another. */
 export const startTwoTenants = async (): Promise<TwoTenants> => {
   const url = `sqlite:${await migratedSqlitePath()}`
-  const service = await startService({ settings: { MOORAGE_DATABASE_URL: url, MOORAGE_TLS: 'false', MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted' } })
+  const service = await startService({ settings: { MOORAGE_DATABASE_URL: url, MOORAGE_TLS: 'false', MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', MOORAGE_BILLING_ENABLED: 'true' } })
   await plantLicenseAuthority(service)
   const database = await openDatabase(url)
   const north = await makeTenant(service, database, 'north')
@@ -190,6 +192,8 @@ export const rowsOf = async (database: SqlDatabase, tenant: Tenant): Promise<Rea
     boundClusterIntervals: await read('contract_cluster_intervals', 'contract_id', [tenant.contractId]),
     contractEvents: await read('contract_events', 'contract_id', [tenant.contractId]),
     licenses: await read('licenses', 'owner_id', [tenant.orgId, ...users]),
+    usageClusters: await read('usage_clusters', 'owner_id', [tenant.orgId, ...users]),
+    usageMonths: await read('usage_months', 'owner_id', [tenant.orgId, ...users]),
     audit: await read('audit_events', 'tenant_id', [tenant.orgId]),
   }
 }

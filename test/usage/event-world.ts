@@ -42,7 +42,7 @@ export const recorderOn = (db: SqlDatabase, clock: Clock) => {
   const recordEvents = makeRecordEvents({ clock, kinds: makeSqlUsageKindStore(db), unitOfWork, recent })
   const tally = newEventTally()
   const ownCall = makeOwnCall(systemEntropy)
-  const reports = makeEventReports({ clusters: clusters(db), clock, caches: lruCaches, ownCall, recent, recordEvents, tally })
+  const reports = makeEventReports({ clusters: clusters(db), clock, caches: lruCaches, ownCall, recent, recordEvents, tally, transactions: db.dialect === 'mysql' ? 2 : 1 })
   const upkeepDeps = { clock, clusters: clusters(db), unitOfWork: makeSqlUnitOfWork(db, (tx) => ({ clusters: clusters(tx), upkeep: upkeep(tx) }), unaudited) }
   const call = () => ownCall('test')
   return {

@@ -15,7 +15,7 @@ import { clusterOf, newBinds, newColumns } from './rows.ts'
 
 const columns = [
   'c.id', 'c.owner_id', 'c.name', 'c.display_name', 'c.uid', 'c.external_id', 'c.provider', 'c.vendor', 'c.endpoint',
-  'c.location', 'c.project', 'c.kubernetes_version', 'c.node_count', 'c.managers', 'c.hub_cluster_uid', 'c.managed_cluster_name', 'c.infra_namespace',
+  'c.location', 'c.project', 'c.kubernetes_version', 'c.node_count', 'c.managers', 'c.hub_cluster_uid', 'c.managed_cluster_name', 'c.cluster_set_name', 'c.infra_namespace',
   'c.phase', 'c.phase_reason', 'c.phase_message', 'c.impersonates_users', 'c.created_at', 'c.checked_at', 'c.imported_by',
   'c.version',
 ] as const
@@ -56,6 +56,14 @@ const reads = (db: SqlDatabase) => ({
   ),
   findByUid: db.prepare((k, p: (n: 'ownerId' | 'uid') => Knex.Value & number) =>
     clusters(k).where('c.owner_id', p('ownerId')).where('c.uid', p('uid')).orderBy('c.id').limit(1),
+  ),
+  findSpoke: db.prepare((k, p: (n: 'ownerId' | 'hubUid' | 'managedClusterName') => Knex.Value & number) =>
+    clusters(k)
+      .where('c.owner_id', p('ownerId'))
+      .where('c.hub_cluster_uid', p('hubUid'))
+      .where('c.managed_cluster_name', p('managedClusterName'))
+      .orderBy('c.name')
+      .limit(1),
   ),
   get: db.prepare((k, p: (n: 'id') => Knex.Value) => clusters(k).where('c.id', p('id'))),
   link: db.prepare((k, p: (n: 'id') => Knex.Value) => links(k).where('c.id', p('id'))),
@@ -111,6 +119,7 @@ const writes = (db: SqlDatabase) => ({
   observeFacts: db.prepare((k, p: (n: 'id' | 'kubernetesVersion' | 'nodeCount' | 'managers') => Knex.Value) =>
     k('clusters').where('id', p('id')).update({ kubernetes_version: p('kubernetesVersion'), node_count: p('nodeCount'), managers: p('managers') }),
   ),
+  observeSet: db.prepare((k, p: (n: 'id' | 'clusterSetName') => Knex.Value) => k('clusters').where('id', p('id')).update({ cluster_set_name: p('clusterSetName') })),
   removeGrants: db.prepare((k, p: (n: 'id') => Knex.Value) => k('object_grants').where('object_type', 'cluster').where('object_id', p('id')).del()),
   removeTokens: db.prepare((k, p: (n: 'id') => Knex.Value) => k('access_tokens').where('only_cluster_id', p('id')).del()),
   remove: db.prepare((k, p: (n: 'id') => Knex.Value) => k('clusters').where('id', p('id')).del()),
@@ -202,6 +211,10 @@ export const makeSqlClusterStore = (db: SqlDatabase): ((runner: SqlRunner) => Cl
         const row = await runner.first<ClusterRow>(s.findByUid, { ownerId, uid })
         return row === undefined ? undefined : clusterOf(row)
       },
+      async findSpoke(ownerId, hubUid, managedClusterName) {
+        const row = await runner.first<ClusterRow>(s.findSpoke, { ownerId, hubUid, managedClusterName })
+        return row === undefined ? undefined : clusterOf(row)
+      },
       get: one,
       async link(id) {
         const row = await runner.first<LinkRow>(s.link, { id })
@@ -236,6 +249,9 @@ export const makeSqlClusterStore = (db: SqlDatabase): ((runner: SqlRunner) => Cl
         if (facts === undefined) return
         const { kubernetesVersion, nodeCount } = facts
         await runner.run(s.observeFacts, { id, kubernetesVersion: kubernetesVersion.slice(0, 64), nodeCount, managers: toManagerMask(facts.managers) })
+      },
+      async observeSet(id, clusterSetName) {
+        await runner.run(s.observeSet, { id, clusterSetName })
       },
       async remove(id) {
         await runner.run(s.removeGrants, { id })

@@ -38,6 +38,7 @@ export interface ClusterRow {
   readonly managers: number
   readonly hub_cluster_uid: string
   readonly managed_cluster_name: string
+  readonly cluster_set_name: string
   readonly hub_cluster_name: string | null
   readonly infra_namespace: string
   readonly phase: string
@@ -79,6 +80,8 @@ export const clusterOf = (row: ClusterRow): Cluster => ({
   managers: fromManagerMask(row.managers),
   hubClusterUid: row.hub_cluster_uid,
   managedClusterName: row.managed_cluster_name,
+  // The set is one of the hub that manages the cluster.
+  clusterSetName: row.managed_cluster_name === '' ? '' : row.cluster_set_name,
   hubClusterName: row.hub_cluster_name ?? '',
   infraNamespace: row.infra_namespace,
   status: statusOf(row),

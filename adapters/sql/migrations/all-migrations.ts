@@ -31,6 +31,7 @@ import { migration as contractsDocuments } from './0030-contracts-documents.ts'
 import { migration as usageEvents } from './0031-usage-events.ts'
 import { migration as usageClusters } from './0032-usage-clusters.ts'
 import { migration as usageMonths } from './0033-usage-months.ts'
+import { migration as clustersSetNames } from './0034-clusters-set-names.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration in the order in which they run. New ones are appended. */
@@ -68,4 +69,5 @@ export const allMigrations: readonly Migration[] = [
   usageEvents,
   usageClusters,
   usageMonths,
+  clustersSetNames,
 ]

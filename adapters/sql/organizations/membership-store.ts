@@ -9,6 +9,7 @@ import type { EntryRow } from '../authz/access-context.ts'
 import { entryColumns, entryRulesOf, joinEntry, makeSqlAccessContext } from '../authz/access-context.ts'
 import type { TokenRow } from '../identity/rows.ts'
 import { tokenColumns, tokenOf } from '../identity/rows.ts'
+import { listSlots, paddedList } from '../kit/fragments.ts'
 import { pageQuery } from '../kit/page-query.ts'
 import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
@@ -45,6 +46,9 @@ const statements = (db: SqlDatabase) => ({
       .select('m.is_public', ...entryColumns),
   ),
   list: pageQuery(db, listed, (_, rows, cut) => cut(rows.join('accounts as a', 'a.id', 'm.user_id').select('m.user_id').orderBy('a.lower_name'))),
+  among: paddedList((length) =>
+    db.prepare((k, p: Params<string>) => k('org_members').where('org_id', p('orgId')).whereIn('user_id', listSlots(p, length)).select('user_id')),
+  ),
   add: db.prepare((k, p: Params<Place | 'at'>) =>
     k('org_members').insert({ org_id: p('orgId'), user_id: p('userId'), is_public: 0, created_at: p('at') }),
   ),
@@ -119,6 +123,11 @@ export const makeSqlMembershipStore = (db: SqlDatabase): ((runner: SqlRunner) =>
     async list(orgId, only, page) {
       const binds = { orgId, onlyPublic: only === 'public' ? 1 : 0 }
       return mapPage(await s.list<{ user_id: Num }>(runner, binds, page), (row) => Number(row.user_id) as UserId)
+    },
+    async among(orgId, userIds) {
+      if (userIds.length === 0) return []
+      const { statement, binds } = s.among(userIds)
+      return (await runner.all<{ readonly user_id: Num }>(statement, { ...binds, orgId })).map((row) => Number(row.user_id) as UserId)
     },
     async add(orgId, userId, at) {
       await runner.run(s.add, { orgId, userId, at: at.getTime() })

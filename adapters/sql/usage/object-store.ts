@@ -1,5 +1,5 @@
 import type { ObjectChangeType } from '../../../core/usage/events/types.ts'
-import type { StoredObject, UsageChangeStore, UsageObjectStore } from '../../../core/usage/events/ports.ts'
+import type { ObjectUid, StoredObject, UsageChangeStore, UsageObjectStore } from '../../../core/usage/events/ports.ts'
 import type { UnixSeconds, UsageClusterId, UsageKindId, UsageObjectId, UsageProduct } from '../../../core/usage/types.ts'
 import { insertRows } from '../kit/insert-rows.ts'
 import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
@@ -62,6 +62,28 @@ export const makeSqlUsageObjectStore = (db: SqlDatabase): ((runner: SqlRunner) =
   const find = tupleList<ObjectRow>(db, ['o.cluster_id', 'o.object_uid'], (k, within) =>
     within(k('usage_objects as o').join('usage_kinds as k', 'k.id', 'o.kind_id')).select('o.*', 'k.product', 'k.api_group', 'k.kind'),
   )
+  const ids = tupleList<Pick<ObjectRow, 'id' | 'cluster_id' | 'object_uid'>>(db, ['cluster_id', 'object_uid'], (k, within) =>
+    within(k('usage_objects')).select('id', 'cluster_id', 'object_uid'),
+  )
+  const readIds = async (runner: SqlRunner, objects: readonly ObjectUid[]): Promise<readonly UsageObjectId[]> => {
+    const rows = await ids(runner, objects.map(({ clusterId, uid }) => [clusterId, uid]))
+    const byUid = new Map(rows.map(({ id, cluster_id, object_uid }) => [`${cluster_id}/${object_uid}`, id]))
+    return objects.map(({ clusterId, uid }) => {
+      const id = byUid.get(`${clusterId}/${uid}`)
+      if (id === undefined) throw new Error(`The object ${uid} was inserted and cannot be found.`)
+      return id as UsageObjectId
+    })
+  }
+  /**
+   * Rows are numbered in the order in which they are inserted, with gaps that depend on the server and on others. There are none if the
+   * first and the last number are as far apart as the rows.
+   */
+  const idsOf = async (runner: SqlRunner, objects: readonly ObjectUid[]): Promise<readonly UsageObjectId[]> => {
+    const [first, last] = [objects[0], objects.at(-1)]
+    if (first === undefined || last === undefined || objects.length < 4) return readIds(runner, objects)
+    const [from = 0, to = 0] = await readIds(runner, [first, last])
+    return to - from === objects.length - 1 ? objects.map((_, index) => (from + index) as UsageObjectId) : readIds(runner, objects)
+  }
   const insert = insertRows(db, 'usage_objects', objectColumns)
   const update = insertRows(db, 'usage_objects', (p: Params<ObjectBind | 'id'>) => ({ id: p('id'), ...objectColumns(p) }), (rows) =>
     rows.onConflict('id').merge(['deleted_at', 'trial_ends_at', 'last_heard_day', 'sends_heartbeats']),
@@ -72,6 +94,7 @@ export const makeSqlUsageObjectStore = (db: SqlDatabase): ((runner: SqlRunner) =
     },
     async insert(objects) {
       await insert(runner, objects.map(objectBinds))
+      return idsOf(runner, objects)
     },
     async update(objects) {
       await update(runner, objects.map((object) => ({ id: object.id, ...objectBinds(object) })))

@@ -2,8 +2,8 @@ import type { Knex } from 'knex'
 import type { Bind, Params, SqlDatabase, SqlRunner, Statement } from '../kit/statement.ts'
 
 /** The lengths for which statements are composed. A shorter list is padded with its last tuple, so that few statements exist. */
-const lengths = [1, 4, 16, 64, 256] as const
-const longest = 256
+const lengths = [1, 4, 16, 64, 256, 1000] as const
+const longest = 1000
 
 export type Tuple = readonly (number | string)[]
 
@@ -21,7 +21,7 @@ export const tupleList = <Row, Names extends string = never>(
     const known = statements.get(length)
     if (known !== undefined) return known
     const composed: Statement = db.prepare((k, p: Params<string>) =>
-      build(k, (rows) => rows.whereIn([...columns], Array.from({ length }, (_, row) => columns.map((_name, column) => p(slot(row, column))))), p),
+      build(k, (rows) => rows.whereIn([...columns], Array.from({ length }, (_, row) => columns.map((_name, column) => p(String(slot(row, column)))))), p),
     )
     statements.set(length, composed)
     return composed
@@ -37,10 +37,11 @@ export const tupleList = <Row, Names extends string = never>(
   }
 }
 
-const slot = (row: number, column: number): string => `t${row}_${column}`
+/** Binds are named by small integers, as in `insertRows`. */
+const slot = (row: number, column: number): number => row * 4 + column
 
-const bindsOf = (tuples: readonly Tuple[], length: number): Record<string, Bind> => {
-  const binds: Record<string, Bind> = {}
+const bindsOf = (tuples: readonly Tuple[], length: number): Record<number, Bind> => {
+  const binds: Record<number, Bind> = {}
   for (let row = 0; row < length; row += 1) {
     for (const [column, value] of (tuples[Math.min(row, tuples.length - 1)] ?? []).entries()) binds[slot(row, column)] = value
   }

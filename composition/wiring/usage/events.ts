@@ -1,24 +1,47 @@
+import { isRight } from 'fp-ts/lib/Either.js'
+import { natsServers } from '../../../adapters/bus/nats-connection.ts'
+import { makeNatsUsageIntake } from '../../../adapters/bus/nats-usage-intake.ts'
+import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlUnitOfWork } from '../../../adapters/sql/engine/unit-of-work.ts'
 import { makeSqlUsageClusterStore, makeSqlUsageKindStore } from '../../../adapters/sql/usage/cluster-store.ts'
 import { makeSqlClusterFactStore } from '../../../adapters/sql/usage/fact-store.ts'
 import { makeSqlUsageIntervalStore, makeSqlUsageUpkeepStore } from '../../../adapters/sql/usage/interval-store.ts'
 import { makeSqlUsageChangeStore, makeSqlUsageObjectStore } from '../../../adapters/sql/usage/object-store.ts'
+import { makeSqlOutageStore } from '../../../adapters/sql/usage/outage-store.ts'
 import { makeSqlUsageRetention } from '../../../adapters/sql/usage/retention.ts'
+import { AuditChainToken } from '../../../core/audit/ports.ts'
+import { BusToken } from '../../../core/bus/bus.ts'
+import { makeSealedKeys, makeUsageLogin } from '../../../core/bus/keys.ts'
+import { BusIdentityStoreToken, BusMintToken } from '../../../core/bus/ports.ts'
+import { usageEventsOfAll, usageSender } from '../../../core/bus/rights.ts'
 import { CachesToken } from '../../../core/kernel/cache.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
+import { isOpen } from '../../../core/kernel/deployment.ts'
+import { parseJson } from '../../../core/kernel/json.ts'
 import { makeOwnCall } from '../../../core/kernel/principal.ts'
 import { EntropyToken } from '../../../core/kernel/secret.ts'
+import type { EventReport } from '../../../core/usage/events/reports.ts'
+import { makeHandleUsageMessage, UsageCredentialsToken, UsageIntakeToken } from '../../../core/usage/events/messages.ts'
 import { UsageClusterStoreToken, UsageEventUnitOfWorkToken, UsageKindStoreToken, UsageRetentionToken, UsageUpkeepUnitOfWorkToken } from '../../../core/usage/events/ports.ts'
 import { makeRecentlyHeard } from '../../../core/usage/events/recently-heard.ts'
 import { makeRecordEvents } from '../../../core/usage/events/recording.ts'
 import { EventReportsToken, makeEventReports, newEventTally, UsageEventTallyToken } from '../../../core/usage/events/reports.ts'
-import type { Provide } from '../../boot.ts'
+import { OutageStoreToken, OutageUnitOfWorkToken } from '../../../core/usage/outages/ports.ts'
+import { UsageEventReport } from '../../../plugins/usage/event-codecs.ts'
+import type { Boot, Provide } from '../../boot.ts'
+import type { Resolve } from '../../container.ts'
+
+const credentialsSeconds = 24 * 3600
+
+/** While the server writes one, this process prepares the next. More of them leave fewer events to each. */
+const mysqlTransactions = 2
 
 /** Events are what is reported, not what a person changes: they have tables of their own, and no rows in the audit log. */
 const unaudited = () => ({ record: async () => undefined })
 
 /** Provides the events of usage. */
-export const provideUsageEvents: Provide = (container, { database }) => {
+export const provideUsageEvents: Provide = (container, boot) => {
+  const { database } = boot
   const clusters = makeSqlUsageClusterStore(database)
   const objects = makeSqlUsageObjectStore(database)
   const changes = makeSqlUsageChangeStore(database)
@@ -32,6 +55,11 @@ export const provideUsageEvents: Provide = (container, { database }) => {
     makeSqlUnitOfWork(database, (tx) => ({ clusters: clusters(tx), objects: objects(tx), changes: changes(tx), intervals: intervals(tx), facts: facts(tx) }), unaudited),
   )
   container.provide(UsageUpkeepUnitOfWorkToken, () => makeSqlUnitOfWork(database, (tx) => ({ clusters: clusters(tx), upkeep: upkeep(tx) }), unaudited))
+  const outages = makeSqlOutageStore(database)
+  container.provide(OutageStoreToken, () => outages(database))
+  container.provide(OutageUnitOfWorkToken, (resolve) =>
+    makeSqlUnitOfWork(database, (tx, audit) => ({ outages: outages(tx), audit }), makeSqlAuditTrail(database, resolve(AuditChainToken))),
+  )
   container.provideValue(UsageEventTallyToken, newEventTally())
   container.provide(EventReportsToken, (resolve) => {
     const [clock, caches] = [resolve(ClockToken), resolve(CachesToken)]
@@ -44,6 +72,35 @@ export const provideUsageEvents: Provide = (container, { database }) => {
       recent,
       recordEvents: makeRecordEvents({ clock, kinds: resolve(UsageKindStoreToken), unitOfWork: resolve(UsageEventUnitOfWorkToken), recent }),
       tally: resolve(UsageEventTallyToken),
+      transactions: database.dialect === 'mysql' ? mysqlTransactions : 1,
     })
   })
+  container.provide(UsageCredentialsToken, (resolve) => {
+    const { issue } = resolve(BusToken)
+    return { issue: (call, owner) => issue(call, { ...owner, purpose: 'usage', lifeSeconds: credentialsSeconds }) }
+  })
+  container.provide(UsageIntakeToken, (resolve) => intakeOf(boot, resolve))
+}
+
+const decode = (body: Uint8Array): Omit<EventReport, 'ownerId'> | undefined => {
+  const parsed = parseJson(new TextDecoder().decode(body))
+  if (!parsed.ok) return undefined
+  const report = UsageEventReport.decode(parsed.value)
+  return isRight(report) ? { clusterUid: report.right.clusterUID, events: report.right.events } : undefined
+}
+
+const intakeOf = (boot: Boot, resolve: Resolve) => {
+  const busUrl = boot.settings.busUrl.reveal()
+  if (busUrl === 'inproc:' || !isOpen('billing-enabled', boot.deployment)) return { start: () => undefined }
+  const handle = makeHandleUsageMessage({ reports: resolve(EventReportsToken), decode, tally: resolve(UsageEventTallyToken), log: boot.log })
+  const safe = makeSealedKeys(boot.secretBox, resolve(EntropyToken))
+  const intake = makeNatsUsageIntake({
+    servers: natsServers(busUrl),
+    login: makeUsageLogin({ identities: resolve(BusIdentityStoreToken), mint: resolve(BusMintToken), safe }),
+    log: boot.log,
+    subject: usageEventsOfAll,
+    handle: ({ subject, ...message }) => handle({ ...message, ownerId: usageSender(subject) }),
+  })
+  boot.onStop('usage events of the message bus', () => intake.close())
+  return intake
 }

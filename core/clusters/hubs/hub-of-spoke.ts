@@ -1,19 +1,16 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../../authz/ports.ts'
-import { textAt } from '../../kernel/json.ts'
+import { decodedText, textAt } from '../../kernel/json.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import type { ClusterStore } from '../ports.ts'
 import type { Cluster } from '../types.ts'
+import { agentNamespace, bootstrapSecret, configMapKind, klusterletKind, publicNamespace, secretKind } from './kind-types.ts'
 import { claimedUid, isAccepted } from './managed-cluster-types.ts'
 import type { ClusterInfoReader, Hub, HubKey, HubKind, HubObject, Hubs, SpokeHubs } from './ports.ts'
 import { managedClusterKind } from './ports.ts'
 
-const klusterletKind: HubKind = { apiVersion: 'operator.open-cluster-management.io/v1', kind: 'Klusterlet', plural: 'klusterlets' }
-const secretKind: HubKind = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' }
-const configMapKind: HubKind = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' }
-const agentNamespace = 'open-cluster-management-agent'
 /** The kubeconfigs of agents: the one that the hub has given them, and the one with which they asked to join. */
-const agentSecrets = ['hub-kubeconfig-secret', 'bootstrap-hub-kubeconfig']
+const agentSecrets = ['hub-kubeconfig-secret', bootstrapSecret]
 /** A cluster has one Klusterlet for each of its hubs. */
 const maxKlusterlets = 10
 
@@ -22,14 +19,6 @@ interface Agents {
   readonly managedClusterName: string
   /** The address of the hub. */
   readonly server: string
-}
-
-const decoded = (base64: string): string => {
-  try {
-    return atob(base64)
-  } catch {
-    return ''
-  }
 }
 
 interface Deps {
@@ -49,7 +38,7 @@ export const makeSpokeHubs = ({ authorizer, clusterInfo, clusters, hubs }: Deps)
   const agentsOf = async (spoke: Hub, { body }: HubObject): Promise<readonly Agents[]> => {
     const namespace = textAt(body, 'spec', 'namespace') || agentNamespace
     for (const name of agentSecrets) {
-      const address = clusterInfo.addressOf(decoded(await textIn(spoke, secretKind, { namespace, name })))
+      const address = clusterInfo.addressOf(decodedText(await textIn(spoke, secretKind, { namespace, name })))
       if (address !== undefined) return [{ managedClusterName: textAt(body, 'spec', 'clusterName'), server: address.server }]
     }
     return []
@@ -79,7 +68,7 @@ export const makeSpokeHubs = ({ authorizer, clusterInfo, clusters, hubs }: Deps)
   /** Reports whether agents reach the hub: at the address of its record, or at the one that it publishes. */
   const isReached = async (opened: Hub, hub: Cluster, server: string): Promise<boolean> => {
     if (server === hub.endpoint) return true
-    const published = clusterInfo.addressOf(await textIn(opened, configMapKind, { namespace: 'kube-public', name: 'cluster-info' }))
+    const published = clusterInfo.addressOf(await textIn(opened, configMapKind, { namespace: publicNamespace, name: 'cluster-info' }))
     return published?.server === server
   }
 

@@ -14,7 +14,11 @@ import { impersonated, makeRequestAs } from '../proxy/requests.ts'
 import type { Edited, Hub, HubChangeFailure, HubEdit, HubKey, HubKind, HubObject, HubReadFailure, HubSelection, Hubs } from './ports.ts'
 import { HubConflict, HubDenied, HubRefused, NotAHub } from './ports.ts'
 
-const usualPageSize = 500
+/**
+ * A page of managed clusters has about one megabyte, whole or as metadata: other requests wait while it is parsed. Smaller pages would
+ * be slower: an API server reads those after the first one from etcd, not from its memory.
+ */
+const [wholePageSize, metadataPageSize] = [500, 1000]
 /** More objects than a hub has of any kind. */
 const maxObjects = 20_000
 /** In bytes, for one page and for a whole list. */
@@ -93,23 +97,41 @@ const jsonBody = (value: object, type = 'application/json'): Pick<ClusterRequest
   body: new TextEncoder().encode(toWireJson(value)),
 })
 
-/** Reads pages until the last one. If the hub no longer knows the place after a page, the list starts again. */
-const listPages = async (send: Send, kind: HubKind, selection: HubSelection, wording: Wording): Outcome<HubReadFailure, readonly ClusterAnswer[]> => {
-  const { namespace, labelSelector, fieldSelector, pageSize = usualPageSize } = selection
+/** Reports whether an answer is a page of a list. Without objects, `items` may be null. */
+const isPage = ({ status, json }: ClusterAnswer): boolean => status === 200 && (Array.isArray(at(json, 'items')) || at(json, 'items') === null)
+
+/** Asks for the metadata of objects without the rest of them. A server that does not know this form returns whole objects. */
+const metadataForm = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json'
+
+/**
+ * Reads pages until the last one, and returns what `take` returns for each of them. If the hub no longer knows the place after a page,
+ * the list starts again.
+ */
+const listPages = async <A>(
+  send: Send,
+  kind: HubKind,
+  selection: HubSelection,
+  wording: Wording,
+  take: (page: ClusterAnswer) => A,
+): Outcome<HubReadFailure, readonly A[]> => {
+  const { namespace, labelSelector, fieldSelector, isMetadataOnly = false } = selection
+  const { pageSize = isMetadataOnly ? metadataPageSize : wholePageSize } = selection
   const query = new URLSearchParams({ limit: `${pageSize}`, ...definedFields({ labelSelector, fieldSelector }) })
   const path = `${hubPath(kind, definedFields({ namespace }))}?${query.toString()}`
-  let found: ClusterAnswer[] = []
+  const headers: ClusterRequest['headers'] = isMetadataOnly ? [['accept', metadataForm]] : []
+  let found: A[] = []
   let after = ''
   let bytesLeft = maxListBytes
   for (let page = 0; page < maxObjects / pageSize && bytesLeft > 0; page += 1) {
     const target = `${path}${after === '' ? '' : `&continue=${encodeURIComponent(after)}`}`
-    const answer = await send({ method: 'GET', target, limitBytes: Math.min(maxPageBytes, bytesLeft) })
+    const answer = await send({ method: 'GET', target, headers, limitBytes: Math.min(maxPageBytes, bytesLeft) })
     if (isLeft(answer)) return answer
     const { status, json, text } = answer.right
     bytesLeft -= text.length
     const isExpired = status === 410 && after !== ''
-    if (!isExpired && (status !== 200 || !Array.isArray(at(json, 'items')))) return left(readFailure('list', kind, wording, answer.right))
-    found = isExpired ? [] : [...found, answer.right]
+    if (!isExpired && !isPage(answer.right)) return left(readFailure('list', kind, wording, answer.right))
+    if (isExpired) found = []
+    else found.push(take(answer.right))
     after = isExpired ? '' : textAt(json, 'metadata', 'continue')
     if (after === '' && !isExpired) return right(found)
   }
@@ -121,13 +143,13 @@ const objectsOf = ({ json }: ClusterAnswer): readonly HubObject[] => listAt(json
 const makeCount = (read: Send, wording: Wording): Hub['count'] => async (kind) => {
   const answer = await read({ method: 'GET', target: `${hubPath(kind)}?limit=1`, limitBytes: maxPageBytes })
   if (isLeft(answer)) return answer
-  const { status, json } = answer.right
-  if (status !== 200 || !Array.isArray(at(json, 'items'))) return left(readFailure('list', kind, wording, answer.right))
+  if (!isPage(answer.right)) return left(readFailure('list', kind, wording, answer.right))
+  const { json } = answer.right
   const [items, more] = [listAt(json, 'items').length, at(json, 'metadata', 'remainingItemCount')]
   if (textAt(json, 'metadata', 'continue') === '') return right(items)
   if (typeof more === 'number') return right(items + more)
-  const pages = await listPages(read, kind, {}, wording)
-  return isLeft(pages) ? pages : right(pages.right.reduce((sum, page) => sum + listAt(page.json, 'items').length, 0))
+  const pages = await listPages(read, kind, { isMetadataOnly: true }, wording, (page) => listAt(page.json, 'items').length)
+  return isLeft(pages) ? pages : right(pages.right.reduce((sum, objects) => sum + objects, 0))
 }
 
 interface HubAccess {
@@ -190,14 +212,11 @@ const hubOf = (about: Pick<Hub, 'id' | 'ownerId' | 'name'>, { read, change: send
     count: makeCount(read, wording),
 
     async list(kind, selection = {}) {
-      const pages = await listPages(read, kind, selection, wording)
-      return isLeft(pages) ? pages : right(pages.right.flatMap(objectsOf))
+      const pages = await listPages(read, kind, selection, wording, objectsOf)
+      return isLeft(pages) ? pages : right(pages.right.flat())
     },
 
-    async pages(kind, selection = {}) {
-      const pages = await listPages(read, kind, selection, wording)
-      return isLeft(pages) ? pages : right(pages.right.map(({ text }) => text))
-    },
+    pages: (kind, take) => listPages(read, kind, {}, wording, ({ text }) => take(text)),
 
     async create(kind, key, content) {
       const target = hubPath(kind, definedFields({ namespace: key.namespace }))
@@ -209,9 +228,14 @@ const hubOf = (about: Pick<Hub, 'id' | 'ownerId' | 'name'>, { read, change: send
       return isMissing(answer.right) || isTerminating(answer.right) ? right('unplaced') : left(changeFailure('create', kind, wording, answer.right))
     },
 
-    async edit<F extends Failure>(kind: HubKind, key: HubKey, change: (object: HubObject) => Either<F, HubEdit | undefined>): Outcome<HubChangeFailure | F, Edited> {
+    async edit<F extends Failure>(
+      kind: HubKind,
+      key: HubKey,
+      change: (object: HubObject) => Either<F, HubEdit | undefined>,
+      known?: HubObject,
+    ): Outcome<HubChangeFailure | F, Edited> {
       for (let attempt = 1; ; attempt += 1) {
-        const found = await get(kind, key)
+        const found = known !== undefined && attempt === 1 ? right(known) : await get(kind, key)
         if (isLeft(found)) return found
         if (found.right === undefined) return right('missing')
         const edit = change(found.right)

@@ -63,8 +63,10 @@ export interface HubSelection {
   readonly namespace?: string
   readonly labelSelector?: string
   readonly fieldSelector?: string
-  /** How many objects the hub returns at a time; 500 by default. Fewer for kinds whose objects are large. */
+  /** How many objects the hub returns at a time; 500 by default, 1,000 if only their metadata is read. Fewer for kinds whose objects are large. */
   readonly pageSize?: number
+  /** The bodies need only `metadata`: about half the bytes for the hub to send and for this service to parse. */
+  readonly isMetadataOnly?: boolean
 }
 
 /** One operation of a JSON Patch (RFC 6902). */
@@ -92,8 +94,11 @@ export interface Hub {
   readonly name: string
   /** Lists the selected objects of a kind, over as many pages as there are. */
   list(kind: HubKind, selection?: HubSelection): Outcome<HubReadFailure, readonly HubObject[]>
-  /** Returns the JSON text of each page of such a list, exactly as the hub sent it. */
-  pages(kind: HubKind, selection?: HubSelection): Outcome<HubReadFailure, readonly string[]>
+  /**
+   * Lists all objects of a kind, and returns what `take` returns for the JSON text of each page, exactly as the hub sent it. It is
+   * called for each page as it arrives, so that the pages are not all processed at once.
+   */
+  pages<A>(kind: HubKind, take: (text: string) => A): Outcome<HubReadFailure, readonly A[]>
   /** Returns the number of objects of a kind. Reads one of them, if the hub says how many more there are. */
   count(kind: HubKind): Outcome<HubReadFailure, number>
   /** Returns undefined if the object does not exist. */
@@ -103,12 +108,13 @@ export interface Hub {
   /**
    * Reads an object and changes it only if it is still as it was read. `change` returns undefined if there is nothing to change, or
    * a failure if a rule forbids the change. If another request changes the object at the same time, it is read and judged again,
-   * at most 5 times, then HubConflict.
+   * at most 5 times, then HubConflict. `known` is the object if it was read before: then it is not read a second time.
    */
   edit<F extends Failure = never>(
     kind: HubKind,
     key: HubKey,
     change: (object: HubObject) => Either<F, HubEdit | undefined>,
+    known?: HubObject,
   ): Outcome<HubChangeFailure | F, Edited>
   /**
    * Creates an object or changes the fields that this service owns in it, by server-side apply. Returns undefined if its namespace

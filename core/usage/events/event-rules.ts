@@ -1,8 +1,9 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { laterByDays, parseInstant, unixSeconds } from '../../kernel/clock.ts'
+import { laterByDays, parseInstant } from '../../kernel/clock.ts'
 import type { FreeObject } from '../../kernel/json.ts'
 import { isObject, listAt } from '../../kernel/json.ts'
+import { secondOf } from '../month.ts'
 import type { UnixSeconds } from '../types.ts'
 import { usageProducts } from '../types.ts'
 import type { EventRefusal, ObjectChange, ObjectChangeType, ObjectIdentity, ObservedNamespace, ReportedEvent, UsageEvent, UsageEventType } from './types.ts'
@@ -37,21 +38,18 @@ export const parseClusterUid = (text: string): string | undefined => {
   return uuid.test(uid) ? uid : undefined
 }
 
-/** Returns the instant in whole seconds, rounded down. */
-const seconds = (at: Date): UnixSeconds => unixSeconds(at) as UnixSeconds
-
 const parseTime = (text: string, now: Date): Parsed<UnixSeconds> => {
   const at = parseInstant(text)
   if (at === undefined) return invalid('time must be an RFC 3339 instant.')
   if (at.getTime() > now.getTime() + maxAheadSeconds * 1000) return left({ reason: 'too-early', message: `time is more than ${maxAheadSeconds} seconds ahead.` })
   if (at.getTime() < laterByDays(now, -maxAgeDays).getTime()) return left({ reason: 'too-late', message: `time is more than ${maxAgeDays} days ago.` })
-  return right(seconds(at))
+  return right(secondOf(at))
 }
 
 const parseCreation = (text: string | undefined, at: UnixSeconds): Parsed<UnixSeconds> => {
   const created = text === undefined ? undefined : parseInstant(text)
   if (created === undefined) return invalid('createdAt must be an RFC 3339 instant.')
-  const createdAt = seconds(created)
+  const createdAt = secondOf(created)
   return createdAt < earliestCreation || createdAt > at + maxAheadSeconds
     ? invalid('createdAt must be after the year 1999, and not after time.')
     : right(createdAt)

@@ -1,4 +1,4 @@
-import { laterByMonths, monthBounds, monthOf, monthsBetween } from '../month.ts'
+import { laterByMonths, monthBounds, monthOf, monthsBetween, secondOf } from '../month.ts'
 import type { MonthKey, UnixSeconds, UsageInterval } from '../types.ts'
 import { maxAgeDays } from './event-rules.ts'
 import type { ObjectChange } from './types.ts'
@@ -14,11 +14,9 @@ export interface Horizon {
 
 /** Returns the months that are derived at `now`. */
 export const horizonAt = (now: Date): Horizon => {
-  const last = monthOf(secondsOf(now))
+  const last = monthOf(secondOf(now))
   return { first: laterByMonths(last, 1 - keptMonths), last }
 }
-
-const secondsOf = (at: Date): UnixSeconds => Math.floor(at.getTime() / 1000) as UnixSeconds
 
 const backfillSeconds = maxAgeDays * 86_400
 

@@ -63,7 +63,8 @@ export interface ObjectUid {
 /** The objects whose usage is reported. */
 export interface UsageObjectStore {
   find(uids: readonly ObjectUid[]): Promise<readonly StoredObject[]>
-  insert(objects: readonly NewObject[]): Promise<void>
+  /** Inserts objects that do not exist. Returns their ids in the same order. */
+  insert(objects: readonly NewObject[]): Promise<readonly UsageObjectId[]>
   /** Writes what changes of an object: its deletion, trial, last heard day and whether it sends heartbeats. */
   update(objects: readonly StoredObject[]): Promise<void>
 }

@@ -1,8 +1,7 @@
 import { right, isLeft } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../../kernel/clock.ts'
-import { unixSeconds } from '../../kernel/clock.ts'
 import type { Call } from '../../kernel/principal.ts'
-import type { UnixSeconds, UsageClusterId, UsageKind, UsageKindId, UsageObjectId } from '../types.ts'
+import type { UsageClusterId, UsageKind, UsageKindId, UsageObjectId } from '../types.ts'
 import type { Horizon } from './intervals.ts'
 import { horizonAt } from './intervals.ts'
 import type { ClusterPlan, ObjectState, Verdict } from './plan.ts'
@@ -148,37 +147,43 @@ interface Planned extends ClusterEvents {
   readonly plan: ClusterPlan
 }
 
-const writeObjects = async ({ objects, changes, intervals }: UsageEventStores, planned: readonly Planned[], { rows, states }: Found, { kindIds, at, horizon }: Work): Promise<void> => {
+/** The numbers of the rows of an object. */
+interface ObjectIds {
+  readonly objectId: UsageObjectId
+  readonly clusterId: UsageClusterId
+  readonly kindId: UsageKindId
+}
+
+const writeObjects = async (stores: UsageEventStores, planned: readonly Planned[], { rows, states }: Found, { kindIds, at, horizon }: Work): Promise<void> => {
   const touched = planned.flatMap(({ clusterId, plan }) => [...plan.objects.values()].map((state) => ({ key: uidKey({ clusterId, uid: state.identity.uid }), clusterId, state })))
-  const fresh = touched.filter(({ key }) => !rows.has(key))
-  await objects.insert(
-    fresh.map(({ clusterId, state }) => {
-      const { product: _, group: __, kind: ___, ...identity } = state.identity
-      return { ...identity, clusterId, kindId: kindOf(kindIds, state.identity), lastHeardDay: state.lastHeardDay, sendsHeartbeats: state.sendsHeartbeats, ...endsOf(state) }
+  const fresh = touched.filter(({ key }) => !rows.has(key)).map(({ key, clusterId, state }) => ({ key, clusterId, state, kindId: kindOf(kindIds, state.identity) }))
+  const inserted = await stores.objects.insert(
+    fresh.map(({ clusterId, kindId, state }) => {
+      const { uid, namespace, namespaceUid, name, createdAt } = state.identity
+      return { clusterId, uid, kindId, namespace, namespaceUid, name, createdAt, lastHeardDay: state.lastHeardDay, sendsHeartbeats: state.sendsHeartbeats, ...endsOf(state) }
     }),
   )
-  const inserted = fresh.length === 0 ? [] : await objects.find(fresh.map(({ clusterId, state }) => ({ clusterId, uid: state.identity.uid })))
-  const all = new Map([...rows, ...inserted.map((row) => [uidKey(row), row] as const)])
+  const ids = new Map<string, ObjectIds>([...rows].map(([key, { id, clusterId, kindId }]) => [key, { objectId: id, clusterId, kindId }]))
+  for (const [index, { key, clusterId, kindId }] of fresh.entries()) ids.set(key, { objectId: inserted[index] as UsageObjectId, clusterId, kindId })
   const updated: StoredObject[] = []
   const added: (ObjectChange & { readonly objectId: UsageObjectId })[] = []
   const written: StoredInterval[] = []
   const removed: ObjectMonth[] = []
   for (const { key, state } of touched) {
-    const row = all.get(key)
-    if (row === undefined) throw new Error(`The object ${key} was inserted and cannot be found.`)
-    const before = states.get(key)
-    const { id: objectId, clusterId, kindId } = row
+    const [place, row, before] = [ids.get(key), rows.get(key), states.get(key)]
+    if (place === undefined) throw new Error(`The object ${key} has no row.`)
+    const { objectId, clusterId, kindId } = place
     const wasChanged = before === undefined || before.changes !== state.changes
-    if (before !== undefined) updated.push({ ...row, lastHeardDay: state.lastHeardDay, sendsHeartbeats: state.sendsHeartbeats, ...(wasChanged ? endsOf(state) : {}) })
-    if (wasChanged) added.push(...state.changes.filter((change) => before?.changes.includes(change) !== true).map((change) => ({ ...change, objectId })))
+    if (row !== undefined) updated.push({ ...row, lastHeardDay: state.lastHeardDay, sendsHeartbeats: state.sendsHeartbeats, ...(wasChanged ? endsOf(state) : {}) })
+    if (wasChanged) for (const change of state.changes) if (before?.changes.includes(change) !== true) added.push({ ...change, objectId })
     const change = changedIntervals(before, state, horizon)
-    removed.push(...change.months.map((month) => ({ clusterId, objectId, month })))
-    written.push(...change.intervals.map((interval) => ({ ...interval, clusterId, objectId, kindId })))
+    for (const month of change.months) removed.push({ clusterId, objectId, month })
+    for (const interval of change.intervals) written.push({ ...interval, clusterId, objectId, kindId })
   }
-  await objects.update(updated)
-  await changes.insert(added, at)
-  await intervals.remove(removed)
-  await intervals.insert(written)
+  await stores.objects.update(updated)
+  await stores.changes.insert(added, at)
+  await stores.intervals.remove(removed)
+  await stores.intervals.insert(written)
 }
 
 const kindOf = (kindIds: KindIds, identity: ObjectIdentity): UsageKindId => {
@@ -214,6 +219,3 @@ const writeHours = async ({ clusters, facts }: UsageEventStores, planned: readon
     }
   }
 }
-
-/** Returns the whole second in which an instant is. */
-export const secondOf = (at: Date): UnixSeconds => unixSeconds(at) as UnixSeconds

@@ -7,7 +7,7 @@ import { Unavailable } from '../../kernel/failure.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Call, OwnCall, SignedInCall } from '../../kernel/principal.ts'
 import { token } from '../../kernel/token.ts'
-import { hourStart, monthOf } from '../month.ts'
+import { hourStart, monthOf, secondOf } from '../month.ts'
 import type { UnixSeconds, UsageClusterId } from '../types.ts'
 import { maxEvents, parseClusterUid, parseEvent } from './event-rules.ts'
 import { makeGroupCommit } from './group-commit.ts'
@@ -16,7 +16,6 @@ import type { UsageClusterStore } from './ports.ts'
 import { UsageClusterUnknown, UsageEventsInvalid } from './ports.ts'
 import type { RecentlyHeard } from './recently-heard.ts'
 import type { ClusterEvents, RecordEvents } from './recording.ts'
-import { secondOf } from './recording.ts'
 import type { EventRefusal, EventResult, RefusalReason, ReportedEvent, UsageEvent } from './types.ts'
 
 /** Events of one cluster of an owner. */
@@ -52,6 +51,8 @@ export interface ReportDeps {
   readonly recent: RecentlyHeard
   readonly recordEvents: RecordEvents
   readonly tally: EventTally
+  /** How many transactions may be under way at the same time. */
+  readonly transactions: number
 }
 
 type Parsed = readonly Either<EventRefusal, UsageEvent>[]
@@ -62,13 +63,13 @@ const maxKnown = 20_000
 const maxGroup = 2000
 
 export const makeEventReports = (deps: ReportDeps): EventReports => {
-  const { clock, recent, recordEvents, ownCall, tally } = deps
+  const { clock, recent, recordEvents, ownCall, tally, transactions } = deps
   const clusterOf = makeClusterOf(deps)
   const group = makeGroupCommit<ClusterEvents, readonly Verdict[]>({
     run: (batches) => recordEvents(ownCall('usage.recordEvents'), batches),
     weightOf: ({ events }) => events.length,
     maxWeight: maxGroup,
-    maxRuns: 1,
+    maxRuns: transactions,
     isCommon: (error) => error instanceof Unavailable,
   })
 

@@ -2,12 +2,11 @@ import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../../kernel/clock.ts'
 import { laterByDays } from '../../kernel/clock.ts'
 import type { Call } from '../../kernel/principal.ts'
-import { laterByMonths, monthBounds, monthOf, monthsBetween } from '../month.ts'
+import { laterByMonths, monthBounds, monthOf, monthsBetween, secondOf } from '../month.ts'
 import type { MonthKey, UnixSeconds, UsageClusterId } from '../types.ts'
 import { keptMonths } from './intervals.ts'
 import { carriedFromDay } from './plan.ts'
 import type { UsageCluster, UsageClusterStore, UsageRetention, UsageUpkeepStores, UsageUpkeepUnitOfWork } from './ports.ts'
-import { secondOf } from './recording.ts'
 import { cutOf, silentBeforeDay } from './silence.ts'
 
 export interface UpkeepDeps {

@@ -32,11 +32,12 @@ const sectionOf = async (views: ReportSources['views'], product: UsageProduct, s
     stored.find(({ key }) => key.product === product && key.view === view && key.viewType === viewType)
   const clusters = find('clusters-usage-view', 'billable')
   const contracts = find('contracts-usage-view', 'billable')
-  if (clusters === undefined || clusters.itemCount + (contracts?.itemCount ?? 0) === 0) return undefined
   const namespaces = find('namespaces-usage-view', 'billable')
   const kinds = find('gks-usage-view', 'billable')
   const objects = find('objects-usage-view', 'total')
+  if (clusters === undefined) return undefined
   const totals = totalsOf(clusters)
+  if (totals.objectCount === 0) return undefined
   const names = new Map<string, string>()
   for await (const items of itemsOf<ClusterItem>(views, clusters)) for (const { clusterUID, displayName } of items) names.set(clusterUID, displayName)
   const days: KindItem['matrix'][number][][] = []

@@ -11,7 +11,7 @@ export const mostRows = 20_000
 const text = (title: string, width: number): ReportColumn => ({ title, width, isNumber: false })
 const number = (title: string, width = 1): ReportColumn => ({ title, width, isNumber: true })
 
-const useColumns: readonly ReportColumn[] = [number('CPU'), number('Memory'), number('Production\nCPU'), number('Production\nmemory', 1.1), number('Non-prod.\nCPU'), number('Non-prod.\nmemory', 1.05)]
+const useColumns: readonly ReportColumn[] = [number('CPU'), number('Memory'), number('Prod.\nCPU'), number('Prod.\nmemory'), number('Non-prod.\nCPU', 1.1), number('Non-prod.\nmemory', 1.1)]
 
 const useCells = ({ cpu, memory, prod, nonProd }: ShownUse): readonly string[] => [cpu, memory, prod.cpu, prod.memory, nonProd.cpu, nonProd.memory].map(decimals)
 
@@ -56,28 +56,32 @@ const quotaUnits: Readonly<Record<string, string>> = { cpu_core_month: 'core-mon
 export const contractTable = (views: Pieces, view: StoredUsageView): ReportTable =>
   tableOf<ContractItem>(views, view, {
     title: 'Contracts',
-    columns: [text('Contract', 2.6), text('Quota', 2.2), number('Objects', 0.85), ...useColumns],
+    columns: [text('Contract', 2.2), text('Quota', 1.8), number('Used'), number('Objects', 0.95), ...useColumns],
     cells: (item) => [
       item.contractID === 0 ? 'Without a contract' : item.name === '' ? `Contract ${item.contractID}` : item.name,
-      item.quota === null ? '' : `${item.quota.usedPercent}% of ${item.quota.limit} ${quotaUnits[item.quota.metric] ?? item.quota.metric}`,
+      item.quota === null ? '' : `${item.quota.limit} ${quotaUnits[item.quota.metric] ?? item.quota.metric}`,
+      item.quota === null ? '' : `${item.quota.usedPercent}%`,
       String(item.objectCount),
       ...useCells(item),
     ],
-    totals: (totals) => ['Total', '', String(totals.objectCount), ...useCells(totals)],
+    totals: (totals) => ['Total', '', '', String(totals.objectCount), ...useCells(totals)],
   })
+
+/** A cluster whose mode has changed in the month has both. */
+const modeOf = ({ modes }: ClusterItem): string => (new Set(modes.map(({ mode }) => mode)).size > 1 ? 'both' : (modes[0]?.mode ?? ''))
 
 export const clusterTable = (views: Pieces, view: StoredUsageView): ReportTable =>
   tableOf<ClusterItem>(views, view, {
     title: 'Clusters',
-    columns: [text('Cluster', 2.4), text('Mode', 0.9), number('Hours'), number('Objects', 0.85), ...useColumns],
-    cells: (item) => [item.displayName, [...new Set(item.modes.map(({ mode }) => mode))].join(', '), decimals(item.clusterHours), String(item.objectCount), ...useCells(item)],
+    columns: [text('Cluster', 2.2), text('Mode', 1.2), number('Hours', 1.1), number('Objects', 0.95), ...useColumns],
+    cells: (item) => [item.displayName, modeOf(item), decimals(item.clusterHours), String(item.objectCount), ...useCells(item)],
     totals: (totals) => ['Total', '', totals.clusterHours === undefined ? '' : decimals(totals.clusterHours), String(totals.objectCount), ...useCells(totals)],
   })
 
 export const namespaceTable = (views: Pieces, view: StoredUsageView, names: ReadonlyMap<string, string>): ReportTable =>
   tableOf<NamespaceItem>(views, view, {
     title: 'Namespaces',
-    columns: [text('Namespace', 1.9), text('Cluster', 1.9), number('Objects', 0.85), ...useColumns],
+    columns: [text('Namespace', 2), text('Cluster', 2), number('Objects', 0.95), ...useColumns],
     cells: (item) => [item.namespace, names.get(item.clusterUID) ?? item.clusterUID, String(item.objectCount), ...useCells(item)],
     totals: (totals) => ['Total', '', String(totals.objectCount), ...useCells(totals)],
   })
@@ -85,7 +89,7 @@ export const namespaceTable = (views: Pieces, view: StoredUsageView, names: Read
 export const kindTable = (views: Pieces, view: StoredUsageView): ReportTable =>
   tableOf<KindItem>(views, view, {
     title: 'Kinds',
-    columns: [text('Kind', 1.5), text('Group', 2.1), number('Objects', 0.85), ...useColumns],
+    columns: [text('Kind', 1.5), text('Group', 2.1), number('Objects', 0.95), ...useColumns],
     cells: (item) => [item.kind, item.group, String(item.objectCount), ...useCells(item)],
     totals: (totals) => ['Total', '', String(totals.objectCount), ...useCells(totals)],
   })

@@ -62,7 +62,9 @@ const ofContract = (kind: FreeObject, contractId: number): readonly FreeObject[]
 
 /** Returns a cluster with only the kinds and contracts of the filter; undefined if it has none of them. */
 const narrowedCluster = (cluster: FreeObject, filter: ViewFilter): FreeObject | undefined => {
-  const { contractID } = filter
+  const { contractID, group, kind: kindName } = filter
+  // A cluster without objects has no kinds.
+  if (contractID === undefined && group === undefined && kindName === undefined) return cluster
   const matching = objectsAt(cluster, 'kinds').filter((kind) => hasPlain(kind, filter, ['group', 'kind']))
   const kinds = contractID === undefined ? matching : matching.flatMap((kind) => ofContract(kind, contractID))
   if (kinds.length === 0) return undefined

@@ -21,7 +21,7 @@ export interface ObjectHistory {
   readonly object: FreeObject
   /** `2026-06`, ascending: the months in which the object occupied something. */
   readonly months: readonly string[]
-  /** In the order of time. A segment that goes on in the next month is one segment. */
+  /** In the order of time. A segment that continues in the next month is one segment. */
   readonly segments: readonly FreeObject[]
 }
 

@@ -40,7 +40,7 @@ const companies: readonly (readonly [login: string, fullName: string, clusters: 
   ['muenster-werke', 'Münsterländer Stadtwerke GmbH & Co. KG', ['münster', 'köln', 'düsseldorf']],
   ['han-river', '한강 소프트웨어', ['서울', '부산', '대구']],
   ['lodz-retail', 'Łódź Retail Spółka z o.o.', ['łódź', 'gdańsk', 'wrocław']],
-  ['long-name', 'The Very Long Established International Consortium for Distributed Container Freight and Harbour Logistics', ['harbour-of-the-old-town', 'terminal']],
+  ['long-name', 'The Long Established International Consortium of Container Freight and Harbour Logistics', ['harbour-of-the-old-town', 'terminal']],
   ['tokyo-games', '東京ゲームズ株式会社', ['東京', '大阪', '札幌']],
 ]
 

@@ -1,10 +1,12 @@
-import type { HubKind } from '../clusters/hubs/ports.ts'
+import type { HubKind } from './ports.ts'
 
 const uiApi = 'ui.k8s.appscode.com/v1alpha1'
 const profileApi = 'profile.k8s.appscode.com/v1alpha1'
+const accountApi = 'authentication.k8s.appscode.com'
+const rightsApi = 'authorization.k8s.appscode.com/v1alpha1'
 
 /**
- * The names of the feature distribution whose controllers act on hubs and spokes: API groups, keys and the features that it cannot do
+ * The names of the distribution whose controllers act on hubs and spokes: API groups, keys and the features that it cannot do
  * without. Everything that is specific to it is here; the names of Open Cluster Management and Flux are not.
  */
 export const distribution = {
@@ -16,7 +18,25 @@ export const distribution = {
     setProfile: { apiVersion: profileApi, kind: 'ManagedClusterSetProfile', plural: 'managedclustersetprofiles' },
     /** What is installed on one spoke; namespace and name are the name of the spoke. */
     profileBinding: { apiVersion: profileApi, kind: 'ManagedClusterProfileBinding', plural: 'managedclusterprofilebindings' },
+    /** A user of this platform on a hub. */
+    account: { apiVersion: `${accountApi}/v1alpha1`, kind: 'Account', plural: 'accounts' },
+    /** A role on one spoke, in whose namespace it is. */
+    spokeRoleBinding: { apiVersion: rightsApi, kind: 'ManagedClusterRoleBinding', plural: 'managedclusterrolebindings' },
+    /** A role on the spokes of a cluster set. */
+    setRoleBinding: { apiVersion: rightsApi, kind: 'ManagedClusterSetRoleBinding', plural: 'managedclustersetrolebindings' },
   } satisfies Readonly<Record<string, HubKind>>,
+  /** The name of a user's Account, and the user that requests through the hub have. */
+  userPrefix: 'ace.user.',
+  /** The key under which an Account and a request have the id of the organization. */
+  organizationKey: 'ace.appscode.com/org-id',
+  /** The label on a role binding with its user: the id, or the name of the user's Account. */
+  userLabel: `${accountApi}/user`,
+  /** The label on an Account with the id of the account of this platform to whose members it belongs. */
+  ownerLabel: `${accountApi}/hub-owner`,
+  /** The prefix of a set of clusters that are imported with a profile; the rest of its name is the name of the profile. */
+  profileSetPrefix: 'cp-',
+  /** The add-on that installs the GitOps engine on a spoke. */
+  gitOpsAddOn: 'fluxcd-addon',
   /** The claim of a spoke that lists its features, as YAML. */
   featuresClaim: 'features.ace.info',
   /** The label on objects that come from a set profile; the value is its name. */
@@ -32,10 +52,3 @@ export const distribution = {
   /** In the status of a binding: the suite version that the spoke has. */
   observedVersion: 'observedOpscenterFeaturesVersion',
 } as const
-
-/** A release that Flux installs. */
-export const helmReleaseKind: HubKind = { apiVersion: 'helm.toolkit.fluxcd.io/v2', kind: 'HelmRelease', plural: 'helmreleases' }
-/** The objects that a hub sends to a spoke, and what the spoke reports of them. */
-export const manifestWorkKind: HubKind = { apiVersion: 'work.open-cluster-management.io/v1', kind: 'ManifestWork', plural: 'manifestworks' }
-/** The label on a release with the name of its feature. */
-export const componentLabel = 'app.kubernetes.io/component'

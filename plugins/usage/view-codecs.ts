@@ -41,7 +41,6 @@ const Uid = freeText(253, 1)
 export const MonthPath = request(month, 'UsageMonthPath')
 export const MonthObjectPath = request({ ...month, clusterUID: Uid, objectID: Uid }, 'UsageMonthObjectPath')
 export const ObjectPath = request({ clusterUID: Uid, objectID: Uid }, 'UsageObjectPath')
-export const NamespacePath = request({ clusterID: Uid, namespaceName: Uid }, 'UsageNamespacePath')
 
 const org = { org: noted(PathName, { description: 'The account whose usage is shown.' }) }
 export const InAccount = request(org, 'UsageAccountQuery')

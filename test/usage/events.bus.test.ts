@@ -1,0 +1,181 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { createConnection, createServer } from 'node:net'
+import { jetstreamManager } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/transport-node'
+import { openDatabase } from '../../adapters/sql/engine/database.ts'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
+import { UsageEventTallyToken } from '../../core/usage/events/reports.ts'
+import type { ReportedEvent } from '../../core/usage/events/types.ts'
+import { closeClients, connectWith, publishRefusal, startBusWorld, type BusWorld, type GivenCredentials } from '../bus/bus-world.ts'
+import { makePeople, type Person } from '../clusters/cluster-world.ts'
+import { needing } from '../support/components/needing.ts'
+import { startServiceProcess } from '../support/service-process.ts'
+import { until } from '../support/until.ts'
+import { clusterHeard, newObject } from './event-world.ts'
+
+const test = needing('nats')
+
+/** Events over the message bus: a program publishes in the account of its organization. */
+
+const uid = '7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11'
+const strange = '7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0cff'
+let world: BusWorld
+let db: SqlDatabase
+let owner: Person
+let org: string
+let sender: NatsConnection
+let client: NatsConnection
+
+const now = (seconds = 0): string => new Date(Date.now() + seconds * 1000).toISOString()
+const object = () => newObject({ createdAt: now(-3600) })
+
+const credentialsOf = (account: string, token: string): Promise<GivenCredentials> =>
+  until('credentials', async () => {
+    const { status, text, json } = await world.service.send('GET', `/api/v1/usage/${account}/bus-credentials`, { token })
+    if (status === 503) return undefined
+    if (status !== 200) throw new Error(`${status} ${text}`)
+    return json as GivenCredentials
+  })
+
+const addCluster = async (account: string, clusterUid: string): Promise<number> => {
+  const [row] = await db.query<{ id: number }>((k) => k('accounts').where('name', account).select('id'))
+  const cluster = { owner_id: row?.id, name: clusterUid.slice(-4), display_name: '', uid: clusterUid, provider: 'generic', endpoint: 'https://192.0.2.1', phase: 'Active', ref: randomUUID(), created_at: 0 }
+  await db.query((k) => k('clusters').insert(cluster))
+  return row?.id ?? 0
+}
+/** Publishes a message, and returns once the bus has stored it. */
+const publish = async (events: readonly ReportedEvent[], clusterUID = uid, by = sender): Promise<number> => {
+  const stored = JSON.parse((await by.request('usage.events', JSON.stringify({ clusterUID, events }), { timeout: 10_000 })).string()) as { seq?: number; error?: unknown }
+  if (stored.seq === undefined) throw new Error(JSON.stringify(stored))
+  return stored.seq
+}
+const changesOf = async (objectUid: string): Promise<number> =>
+  (await db.query((k) => k('usage_changes as c').join('usage_objects as o', 'o.id', 'c.object_id').where('o.object_uid', objectUid).select('c.type'))).length
+const counted = (objectUid: string, count: number) => until(`${count} changes`, async () => ((await changesOf(objectUid)) === count ? true : undefined))
+
+test.before(async () => {
+  world = await startBusWorld('sqlite', { MOORAGE_BILLING_ENABLED: 'true' })
+  db = await openDatabase(world.settings['MOORAGE_DATABASE_URL'] ?? '')
+  const people = makePeople(world.service)
+  owner = await people.person('owner')
+  org = await people.organization(owner)
+  await addCluster(org, uid)
+  sender = await connectWith(await credentialsOf(org, owner.token))
+  const stranger = await people.person('stranger')
+  await addCluster(await people.organization(stranger), strange)
+  client = await connectWith(await credentialsOf(stranger.login, stranger.token))
+  // The stream is there as soon as the service has connected.
+  await until('the stream', async () => publish([clusterHeard(now())]).then(() => true, () => undefined))
+})
+test.after.always(async () => {
+  await closeClients()
+  await world?.stop()
+  await db?.close()
+})
+
+test.serial('events that the bus has stored are recorded for the account of the sender, once', async (t) => {
+  const one = object()
+  const created = one.created(now())
+  await publish([created, clusterHeard(now())])
+  await publish([created])
+  await publish([one.resized(now(), 2, 7)])
+  await counted(one.uid, 2)
+  const rows = await db.query((k) => k('usage_clusters as c').join('accounts as a', 'a.id', 'c.owner_id').select('a.name', 'c.cluster_uid'))
+  t.deepEqual(rows, [{ name: org, cluster_uid: uid }])
+})
+
+test.serial('credentials allow to publish on one subject, and to read nothing of others', async (t) => {
+  for (const subject of ['usage.events.1', 'usage.events.other', 'natjobs.resp.x', '$JS.API.STREAM.NAMES', 'anything']) t.regex((await publishRefusal(sender, subject)) ?? '', /permissions violation/i, subject)
+  let refused = ''
+  sender.subscribe('usage.>', { callback: (error) => void (refused = error?.message ?? '') })
+  await sender.flush()
+  await until('the subscription is refused', () => refused !== '' || undefined)
+  t.pass()
+})
+
+test.serial('messages that can never be accepted are terminated and counted; those after them are recorded', async (t) => {
+  const tally = world.service.running.container.resolve(UsageEventTallyToken)
+  const before = tally.terminated
+  for (const text of ['', 'no json', '{}', '[]', '{"clusterUID":"x","events":[]}', `{"clusterUID":"${uid}","events":[1]}`, `{"clusterUID":"pier","events":[${JSON.stringify(clusterHeard(now()))}]}`]) await sender.request('usage.events', text, { timeout: 10_000 })
+  const one = object()
+  await publish([{ ...one.created(now()), milliCPU: -1 }, one.created(now())])
+  await counted(one.uid, 1)
+  await until('seven were terminated', () => tally.terminated === before + 7 || undefined)
+  t.true(world.service.logText().includes('a message with usage events is not acceptable'))
+})
+
+test.serial("another tenant's cluster is not reached, whatever the message says", async (t) => {
+  const one = object()
+  await publish([one.created(now())], uid, client)
+  await publish([one.created(now())], strange, client)
+  const last = object()
+  await publish([last.created(now())])
+  await counted(last.uid, 1)
+  t.is(await changesOf(one.uid), 0, 'the organization of the stranger has that cluster; the account of the stranger has none')
+})
+
+test.serial('what the bus has stored survives its end and its restart, and is recorded then', async (t) => {
+  const [one, two] = [object(), object()]
+  await publish([one.created(now())])
+  await world.nats.kill()
+  await world.nats.restart()
+  sender = await connectWith(await credentialsOf(org, owner.token))
+  await until('the bus takes messages', async () => publish([two.created(now())]).then(() => true, () => undefined))
+  await counted(one.uid, 1)
+  await counted(two.uid, 1)
+  t.pass()
+})
+
+/** Passes bytes on to the bus, except acknowledgements once `holds` is set. */
+const startHoldingProxy = async () => {
+  const held = { holds: false, acknowledgements: 0 }
+  const server = createServer((near) => {
+    const far = createConnection(Number(new URL(world.url).port), '127.0.0.1')
+    near.on('data', (bytes) => {
+      if (held.holds && bytes.includes('$JS.ACK')) held.acknowledgements += 1
+      else far.write(bytes)
+    })
+    far.pipe(near)
+    for (const socket of [near, far]) socket.on('error', () => undefined).on('close', () => (near.destroy(), far.destroy()))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  return { held, url: `nats://127.0.0.1:${port}`, close: () => server.close() }
+}
+
+test.serial('a process that is killed between the commit and the acknowledgement counts once', async (t) => {
+  const admin = await connectWith(await until('admin credentials', async () => {
+    const { status, json } = await world.service.send('GET', '/api/v1/user/bus/admin_credentials', { token: world.service.adminToken })
+    return status === 200 ? (json as GivenCredentials) : undefined
+  }))
+  const { consumers } = await jetstreamManager(admin)
+  await world.service.stop()
+  const proxy = await startHoldingProxy()
+  t.teardown(() => proxy.close())
+  const settings = { ...world.settings, MOORAGE_BUS_URL: proxy.url }
+  const first = await startServiceProcess({ settings })
+  t.teardown(() => first.stop())
+  proxy.held.holds = true
+  const one = object()
+  await publish([one.created(now()), clusterHeard(now())])
+  await counted(one.uid, 1)
+  await until('it has acknowledged', () => proxy.held.acknowledgements > 0 || undefined)
+  first.signal('SIGKILL')
+  t.is(await first.exited, 'SIGKILL')
+  // Besides those of a cluster that is not known, which the bus gives again later.
+  const { num_ack_pending: pending } = await consumers.info('usage', 'usage')
+  t.true(pending > 0)
+  // The bus gives a message again after the time to acknowledge it, which is a minute.
+  await consumers.update('usage', 'usage', { ack_wait: 100_000_000 })
+  proxy.held.holds = false
+  const second = await startServiceProcess({ settings })
+  t.teardown(() => second.stop())
+  await until('the message was acknowledged', async () => {
+    const { num_ack_pending, num_pending } = await consumers.info('usage', 'usage')
+    return (num_ack_pending < pending && num_pending === 0) || undefined
+  })
+  t.is(await changesOf(one.uid), 1)
+  t.is((await db.query((k) => k('usage_intervals as i').join('usage_objects as o', 'o.id', 'i.object_id').where('o.object_uid', one.uid).select('i.month'))).length, 1)
+})
