@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -13,6 +13,7 @@ import { helpText, parseRunArguments, type RunArguments } from './support/compon
 import { startComponents } from './support/components/start-components.ts'
 import { tapReader, type TapResults } from './support/components/tap-results.ts'
 import { describeFileTimes, withFileTimes } from './support/file-times.ts'
+import { bundlePackages } from './support/packages/bundle-packages.ts'
 import { filesChangedSince, isSlow, repositoryFiles, testFilesOf, testsTouchedBy } from './support/test-files.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -55,7 +56,7 @@ async function run(wanted: RunArguments): Promise<number> {
     process.stdout.write('No test file imports what has changed.\n\n0 passed, 0 failed\n')
     return 0
   }
-  const base = environmentFor(wanted)
+  const base = await environmentFor(wanted)
   try {
     const run = await withFileTimes((times) => withComponents(chosen !== undefined, wanted.only, { ...base, MOORAGE_TEST_TIMES: times }, (environment) => runAva(chosen ?? [], environment)))
     if (run.result === undefined) return 0
@@ -79,7 +80,8 @@ async function staticChecks(): Promise<readonly string[]> {
   if (!(await step('lint', 'eslint', ['.']))) failed.push('lint')
   if (failed.length === 0) {
     mkdirSync(cache, { recursive: true })
-    writeFileSync(checkedFile, state)
+    writeFileSync(`${checkedFile}.${process.pid}`, state)
+    renameSync(`${checkedFile}.${process.pid}`, checkedFile)
   }
   return failed
 }
@@ -120,10 +122,26 @@ async function withComponents<T>(
   }
 }
 
-function environmentFor(wanted: RunArguments): NodeJS.ProcessEnv {
+async function environmentFor(wanted: RunArguments): Promise<NodeJS.ProcessEnv> {
   useMemoryForTemporaryFiles()
   const without = [process.env[environmentNames.without] ?? '', ...wanted.without].filter((name) => name !== '').join(',')
-  return { ...withTools(process.env), NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? compiled, [environmentNames.without]: without, [environmentNames.thorough]: String(wanted.selection.kind === 'slow') }
+  return {
+    ...withTools(process.env),
+    NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? compiled,
+    NODE_OPTIONS: [process.env['NODE_OPTIONS'] ?? '', ...(await bundleOption())].join(' ').trim(),
+    [environmentNames.without]: without,
+    [environmentNames.thorough]: String(wanted.selection.kind === 'slow'),
+  }
+}
+
+/** Each test file is a process, and starts others: they load their packages from one file. Without it they take longer, and do the same. */
+async function bundleOption(): Promise<readonly string[]> {
+  try {
+    return [`--import=${await bundlePackages(root, repositoryFiles(root).filter((file) => file.endsWith('.ts')), say)}`]
+  } catch (cause) {
+    say(`the packages are loaded as they are installed: ${cause instanceof Error ? cause.message : String(cause)}`)
+    return []
+  }
 }
 
 /**

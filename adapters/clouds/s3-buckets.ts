@@ -56,16 +56,13 @@ const listAt = async (sdk: S3Sdk, key: S3Key, place: Place, egress: EgressClient
   const names: string[] = []
   // Other vendors return everything, and some refuse an unknown parameter.
   const paging = key.places.length === 0 ? { MaxBuckets: pageSize } : {}
-  try {
-    for (let token: string | undefined, isFirst = true; (isFirst || token !== undefined) && names.length < maxBuckets; isFirst = false) {
-      const page = await client.send(new sdk.ListBucketsCommand({ ...paging, ...definedFields({ ContinuationToken: token }) }), { abortSignal: signal })
-      names.push(...(page.Buckets ?? []).flatMap(({ Name }) => (Name === undefined ? [] : [Name])))
-      token = page.ContinuationToken
-    }
-    return names
-  } finally {
-    client.destroy()
+  // The client is not destroyed: that would destroy the agents, and with them the connections of other lists.
+  for (let token: string | undefined, isFirst = true; (isFirst || token !== undefined) && names.length < maxBuckets; isFirst = false) {
+    const page = await client.send(new sdk.ListBucketsCommand({ ...paging, ...definedFields({ ContinuationToken: token }) }), { abortSignal: signal })
+    names.push(...(page.Buckets ?? []).flatMap(({ Name }) => (Name === undefined ? [] : [Name])))
+    token = page.ContinuationToken
   }
+  return names
 }
 
 /** Lists buckets by the S3 protocol. The vendor's package signs each page request. */

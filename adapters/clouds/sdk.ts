@@ -26,7 +26,7 @@ const answerLimit = 8 * 1024 * 1024
 export interface EgressClient {
   /** Throws EgressRefused for an address that must not be connected to. Names are checked when they are resolved. */
   check(url: URL): void
-  /** For packages that use Node's own agents. Kept for one request. */
+  /** For packages that use Node's own agents. All clients share them: a package must not destroy them. Each connection is for one request. */
   readonly agents: { readonly httpAgent: HttpAgent; readonly httpsAgent: HttpsAgent }
   /** Does not follow redirects. */
   readonly fetch: typeof fetch

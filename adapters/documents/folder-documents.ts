@@ -55,7 +55,8 @@ export const makeFolderDocuments = ({ folder, key, routeUrl, write }: FolderDocu
   }
   return {
     put: ({ ref }, bytes) => orDown(async () => (pathOf(ref), write(folder, ref, bytes))),
-    remove: (ref) => orDown(() => rm(pathOf(ref), { force: true })),
+    // A process that was killed may have left the unfinished file, which has a dot before its name.
+    remove: (ref) => orDown(async () => void (await Promise.all([pathOf(ref), join(folder, `.${ref}`)].map((path) => rm(path, { force: true }))))),
     link: ({ ref, fileName, mediaType }, _now, until) =>
       orDown(async () => {
         await access(pathOf(ref))

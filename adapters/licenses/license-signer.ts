@@ -1,4 +1,5 @@
 import { createHash, createPrivateKey, X509Certificate } from 'node:crypto'
+import { availableParallelism } from 'node:os'
 import { Piscina } from 'piscina'
 import type { LicenseContent, LicenseSigner } from '../../core/contracts/ports.ts'
 import { secret } from '../../core/kernel/secret.ts'
@@ -40,13 +41,21 @@ export interface ThreadedLicenseSigner extends LicenseSigner {
   close(): Promise<void>
 }
 
-/** Signs licenses on one thread of its own, which is started when it is first needed. */
+/** One core is left to the event loop. More threads than four sign more licenses than a database stores. */
+const signingThreads = Math.min(4, Math.max(1, availableParallelism() - 1))
+
+/**
+ * Signs licenses on threads of its own, which are started when they are first needed. Revocation lists have another thread, since a long
+ * one takes seconds.
+ */
 export const makeLicenseSigner = (): ThreadedLicenseSigner => {
-  let pool: Piscina | undefined
-  const start = (): Piscina =>
-    new Piscina({ filename: program.href, name: 'resultOf', minThreads: 1, maxThreads: 1, idleTimeout: 60_000, atomics: 'disabled', recordTiming: false }).on('error', () => undefined)
+  const pools = new Map<'licenses' | 'lists', Piscina>()
+  const start = (maxThreads: number): Piscina =>
+    new Piscina({ filename: program.href, name: 'resultOf', minThreads: 1, maxThreads, idleTimeout: 60_000, atomics: 'disabled', recordTiming: false }).on('error', () => undefined)
   const run = async <A>(task: SigningTask): Promise<A> => {
-    pool ??= start()
+    const kind = task.kind === 'revocations' ? 'lists' : 'licenses'
+    const pool = pools.get(kind) ?? start(kind === 'lists' ? 1 : signingThreads)
+    pools.set(kind, pool)
     return (await pool.run(task)) as A
   }
   return {
@@ -65,8 +74,9 @@ export const makeLicenseSigner = (): ThreadedLicenseSigner => {
     contentKey: (authorityId, { notBefore: _start, notAfter: _end, ...content }: LicenseContent) =>
       createHash('sha256').update(JSON.stringify([authorityId, content])).digest('hex'),
     async close() {
-      await pool?.destroy()
-      pool = undefined
+      const started = [...pools.values()]
+      pools.clear()
+      await Promise.all(started.map((pool) => pool.destroy()))
     },
   }
 }

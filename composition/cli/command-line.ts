@@ -12,6 +12,7 @@ import {
   describeMigrate,
   describeService,
   describeTasks,
+  describeUsage,
 } from './commands.ts'
 import type { CommandContext, ExitCode } from './command-context.ts'
 import { StartRefused } from '../start-refused.ts'
@@ -27,7 +28,7 @@ export const runCommandLine = async (words: readonly string[], context: CommandC
     exitCode = await work()
   }
   const program = makeProgram(context)
-  for (const describe of [describeService, describeMigrate, describeConfig, describeAdmin, describeAudit, describeBus, describeTasks, describeKubeconfig, describeHelm, describeLicenses, describeContracts]) describe(program, run, context)
+  for (const describe of [describeService, describeMigrate, describeConfig, describeAdmin, describeAudit, describeBus, describeTasks, describeKubeconfig, describeHelm, describeLicenses, describeContracts, describeUsage]) describe(program, run, context)
   inherit(program, program)
   try {
     await program.parseAsync([...words], { from: 'user' })

@@ -3,11 +3,12 @@ import type { CreateTokenOptions, CreateUserOptions, SetPasswordOptions } from '
 import type { AuditExportOptions } from './audit.ts'
 import type { BusInitOptions } from './bus.ts'
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
-import type { ContractOptions, IssueOptions } from './contracts.ts'
+import type { ContractOptions, IssueOptions, RevokeOptions } from './contracts/contracts.ts'
 import type { KubeconfigOptions } from './kubeconfig.ts'
-import type { LicensesInitOptions, LicensesVerifyOptions } from './licenses.ts'
+import type { LicensesInitOptions, LicensesVerifyOptions } from './contracts/licenses.ts'
 import type { ServerOptions } from './server-connection.ts'
 import type { ListOptions } from './tasks/tasks.ts'
+import type { UsageCloseOptions, UsageExplainOptions, UsageMonthOptions } from './usage.ts'
 
 /** Adds commands to the command line. The action of a command sets the exit code. */
 export type Describe = (program: Command, run: RunCommand, context: CommandContext) => void
@@ -188,7 +189,7 @@ export const describeLicenses: Describe = (program, run, context) => {
     .option('--key <file>', 'its private key: PKCS#8 in PEM, without a password')
     .option('--rotate', 'replace the present authority; its licenses stay valid')
     .addHelpText('after', examples('moorage licenses init --organization "Example, Inc."', 'moorage licenses init --certificate ca.pem --key ca-key.pem', 'moorage licenses init --rotate'))
-    .action((options: LicensesInitOptions) => run(async () => (await import('./licenses.ts')).licensesInit(context, options)))
+    .action((options: LicensesInitOptions) => run(async () => (await import('./contracts/licenses.ts')).licensesInit(context, options)))
 
   licenses
     .command('verify')
@@ -200,7 +201,7 @@ export const describeLicenses: Describe = (program, run, context) => {
     .option('--crl <file>', 'revocation list, PEM, as GET /api/v1/licenses/crl.pem gives it')
     .option('--json', 'print the result as JSON')
     .addHelpText('after', examples('moorage licenses verify --ca ca.pem --cluster 7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11 license.pem'))
-    .action((file: string, options: LicensesVerifyOptions) => run(async () => (await import('./licenses.ts')).licensesVerify(context, options, file)))
+    .action((file: string, options: LicensesVerifyOptions) => run(async () => (await import('./contracts/licenses.ts')).licensesVerify(context, options, file)))
 }
 
 const withServerAndJson = (command: Command): Command => withServer(command).option('--json', 'print what the server says as JSON')
@@ -219,14 +220,14 @@ ${examples('export MOORAGE_SERVER=https://moorage.example.com MOORAGE_TOKEN=...'
     .description('List the contracts of an account, the newest start first.')
     .option(...account)
     .addHelpText('after', examples('moorage contracts list', 'moorage contracts list --account acme --json'))
-    .action((options: ContractOptions) => run(async () => (await import('./contracts.ts')).contractsList(context, options)))
+    .action((options: ContractOptions) => run(async () => (await import('./contracts/contracts.ts')).contractsList(context, options)))
 
   withServerAndJson(contracts.command('show'))
     .description('Show a contract with its clusters.')
     .argument('<id>', 'the id of the contract')
     .option(...account)
     .addHelpText('after', examples('moorage contracts show 42 --account acme'))
-    .action((id: string, options: ContractOptions) => run(async () => (await import('./contracts.ts')).contractsShow(context, options, id)))
+    .action((id: string, options: ContractOptions) => run(async () => (await import('./contracts/contracts.ts')).contractsShow(context, options, id)))
 
   withServerAndJson(contracts.command('issue'))
     .description('Issue the offline license of a bound cluster, and print it in PEM.')
@@ -235,13 +236,20 @@ ${examples('export MOORAGE_SERVER=https://moorage.example.com MOORAGE_TOKEN=...'
     .option('--out <file>', 'write it to this file, which only you can read')
     .option(...account)
     .addHelpText('after', examples('moorage contracts issue 42 --account acme --cluster 7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11 --out license.pem', 'kubectl create secret generic license --from-file=license.pem'))
-    .action((id: string, options: IssueOptions) => run(async () => (await import('./contracts.ts')).contractsIssue(context, options, id)))
+    .action((id: string, options: IssueOptions) => run(async () => (await import('./contracts/contracts.ts')).contractsIssue(context, options, id)))
+
+  withServerAndJson(contracts.command('licenses'))
+    .description('List the licenses that were issued for a contract, the newest first. Only site admins can.')
+    .argument('<id>', 'the id of the contract')
+    .addHelpText('after', examples('moorage contracts licenses 42'))
+    .action((id: string, options: ServerOptions) => run(async () => (await import('./contracts/contracts.ts')).contractsLicenses(context, options, id)))
 
   withServerAndJson(contracts.command('revoke'))
-    .description('Revoke a contract with its licenses. Only site admins can.')
+    .description('Revoke a contract with its licenses, or one of its licenses. Only site admins can.')
     .argument('<id>', 'the id of the contract')
-    .addHelpText('after', examples('moorage contracts revoke 42'))
-    .action((id: string, options: ServerOptions) => run(async () => (await import('./contracts.ts')).contractsRevoke(context, options, id)))
+    .option('--license <serial>', 'serial number of the only license to revoke, as `contracts licenses` shows it')
+    .addHelpText('after', examples('moorage contracts revoke 42', 'moorage contracts revoke 42 --license 86411392105339427041620917532861532017'))
+    .action((id: string, options: RevokeOptions) => run(async () => (await import('./contracts/contracts.ts')).contractsRevoke(context, options, id)))
 }
 
 export const describeTasks: Describe = (program, run, context) => {
@@ -327,4 +335,39 @@ accepts it.
 ${examples('moorage kubeconfig credential acme/prod --server https://moorage.example.com')}`)
     // The parent has the same options, and parses those before its subcommand.
     .action((cluster: string, _options: ServerOptions, command) => run(async () => (await import('./kubeconfig.ts')).kubeconfigCredential(context, command.optsWithGlobals(), cluster)))
+}
+
+export const describeUsage: Describe = (program, run, context) => {
+  const usage = program.command('usage').description('The usage of months, straight on the store, where billing is enabled.')
+  const account = ['--org <name>', 'the account to which the usage was reported'] as const
+  const month = ['--month <month>', 'a month in UTC, such as 2026-11'] as const
+
+  withJson(usage.command('close'))
+    .description('Compute a month that has ended and publish it: provisional, or final from 72 hours after its end. Writes nothing if nothing has changed.')
+    .requiredOption(...account)
+    .requiredOption(...month)
+    .option('--final', 'make it final now; what is reported later does not count unless the month is reopened')
+    .addHelpText('after', `
+The service does this by itself. A month may be closed again for events that arrived later, until it is final.
+${examples('moorage usage close --org acme --month 2026-11', 'moorage usage close --org acme --month 2026-11 --final')}`)
+    .action((options: UsageCloseOptions) => run(async () => (await import('./usage.ts')).usageClose(context, options)))
+
+  withJson(usage.command('reopen'))
+    .description('Compute a final month again, as a new provisional revision. The old one remains readable.')
+    .requiredOption(...account)
+    .requiredOption(...month)
+    .addHelpText('after', examples('moorage usage reopen --org acme --month 2026-11'))
+    .action((options: UsageMonthOptions) => run(async () => (await import('./usage.ts')).usageReopen(context, options)))
+
+  withJson(usage.command('explain'))
+    .description('List the intervals behind one figure of the newest revision of a month, and add them up.')
+    .requiredOption(...account)
+    .requiredOption(...month)
+    .requiredOption('--product <product>', 'dbProduct, backupProduct, vaultProduct or ingressProduct')
+    .requiredOption('--cluster <uid>', 'UID of the namespace kube-system of the cluster')
+    .option('--object <uid>', 'only of this object')
+    .option('--contract <id>', 'only what was used for this contract; 0 for use without a contract')
+    .option('--class <class>', 'only of this class: prod, non-prod, trial or free')
+    .addHelpText('after', examples('moorage usage explain --org acme --month 2026-11 --product dbProduct --cluster 7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11', 'moorage usage explain --org acme --month 2026-11 --product dbProduct --cluster "$UID" --contract 42 --class prod'))
+    .action((options: UsageExplainOptions) => run(async () => (await import('./usage.ts')).usageExplain(context, options)))
 }

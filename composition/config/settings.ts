@@ -100,6 +100,8 @@ export const settingsTable = {
   contractDocuments: withDefault('MOORAGE_CONTRACT_DOCUMENTS', documentUrl, ({ dataDir }) => `folder:${dataDir}/documents`,
     'Where documents of contracts are stored: folder:PATH, or an S3-compatible store as s3://KEY_ID:SECRET@s3.eu-central-1.amazonaws.com/BUCKET/PREFIX?region=eu-central-1 (tls=off for plain HTTP), which needs the packages @aws-sdk/client-s3 and @aws-sdk/s3-request-presigner.',
     { fallbackText: 'folder: documents in the data folder' }),
+  contractProducts: absentUnlessSet('MOORAGE_CONTRACT_PRODUCTS', words,
+    'A JSON file of the products that contracts can be made for, as GET /contracts/available_products returns them.'),
   busUrl: withDefault('MOORAGE_BUS_URL', secretUrl(/^(inproc:|nats:\/\/.+)$/s, 'inproc: or nats://host:port (several, comma-separated)'), 'inproc:',
     'Message bus: inproc: for one instance, nats://host:port (several, comma-separated) for more.'),
   busPublicUrl: withDefault('MOORAGE_BUS_PUBLIC_URL', listOf(matching(/^(nats|tls|wss?):\/\/[^\s/@]+(\/\S*)?$/, 'a URL as nats://bus.example.com:4222')), '',

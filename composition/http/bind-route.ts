@@ -15,7 +15,7 @@ import { makeReply } from './answer/reply-answer.ts'
 import type { RequestContext } from './request/request-context.ts'
 import { callOf, clientSignal, contextOf } from './request/request-context.ts'
 import type { Answer } from './answer/write-answer.ts'
-import { orNotModified, refusalAnswer, writeAnswer, writeRefusal } from './answer/write-answer.ts'
+import { orNotModified, refusalAnswer, writeAnswer, writePieces, writeRefusal } from './answer/write-answer.ts'
 
 /** Binds one declared route: the checks of the request, the handler, and the answer or the refusal. */
 export const bindRoute = (deps: BinderDeps, bound: BoundRoute): NodeHandler => {
@@ -34,7 +34,11 @@ export const bindRoute = (deps: BinderDeps, bound: BoundRoute): NodeHandler => {
       if (isLeft(result)) {
         recordRefusal(deps, callOf(context, signal), route.access, result.left)
         writeRefusal(req, res, context, result.left, dialectOf(route), deps.docsUrl)
-      } else writeAnswer(req, res, context, orNotModified(req, result.right))
+        return
+      }
+      const answer = orNotModified(req, result.right)
+      if (answer.pieces === undefined) writeAnswer(req, res, context, answer)
+      else await writePieces(req, res, context, answer, answer.pieces)
     } catch (error) {
       // The client disconnected and the work stopped. There is no client to answer, and nothing failed.
       if (signal.aborted && error === signal.reason) context.code = 'ClientGone'

@@ -1,4 +1,6 @@
 import { hkdfSync } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { isLeft } from 'fp-ts/lib/Either.js'
 import { makeS3Documents } from '../../adapters/clouds/s3-documents.ts'
 import { makeEgressClient } from '../../adapters/clouds/sdk.ts'
 import { parseDocumentUrl } from '../../adapters/clouds/document-url.ts'
@@ -8,6 +10,7 @@ import { makeLicenseSigner } from '../../adapters/licenses/license-signer.ts'
 import { makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlBindingStore } from '../../adapters/sql/contracts/binding-store.ts'
+import { makeSqlDocumentRemovals } from '../../adapters/sql/contracts/document-removals.ts'
 import { makeSqlContractEvents } from '../../adapters/sql/contracts/contract-events.ts'
 import { makeSqlAuthorityStore, makeSqlLicenseStore } from '../../adapters/sql/contracts/license-store.ts'
 import { makeSqlContractStore } from '../../adapters/sql/contracts/contract-store.ts'
@@ -17,7 +20,7 @@ import { writeWhole } from '../../adapters/system/whole-files.ts'
 import { makeBindImported } from '../../core/contracts/automatic-binding.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
 import type { DocumentStore } from '../../core/contracts/document-ports.ts'
-import { DocumentScannerToken, DocumentStoreToken } from '../../core/contracts/document-ports.ts'
+import { DocumentRemovalsToken, DocumentScannerToken, DocumentStoreToken } from '../../core/contracts/document-ports.ts'
 import {
   AuthorityStoreToken,
   BindingStoreToken,
@@ -28,13 +31,17 @@ import {
   LicenseStoreToken,
   QuotaUsageToken,
 } from '../../core/contracts/ports.ts'
+import { parseProducts, type Products, ProductsToken } from '../../core/contracts/products.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { isOpen } from '../../core/kernel/deployment.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { notifyAfterCommit } from '../../core/mail/delivery.ts'
 import { OutboxNotifierToken } from '../../core/mail/ports.ts'
+import { makeQuotaUsage } from '../../core/usage/months/consumption.ts'
+import { ConsumptionStoreToken } from '../../core/usage/months/ports.ts'
 import { attachment } from '../../plugins/kit/attachment.ts'
 import type { Boot, Provide } from '../boot.ts'
+import { StartRefused } from '../start-refused.ts'
 import { BindImportWatcherToken } from './clusters.ts'
 import { BindMailOutboxToken } from './mail.ts'
 
@@ -47,6 +54,7 @@ export const provideContracts: Provide = (container, boot) => {
   const events = makeSqlContractEvents(database)
   const licenses = makeSqlLicenseStore(database)
   const authorities = makeSqlAuthorityStore(database)
+  const removals = makeSqlDocumentRemovals(database)
   container.provide(LicenseStoreToken, () => licenses(database))
   container.provide(AuthorityStoreToken, () => authorities(database))
   container.provide(ContractStoreToken, () => contracts(database))
@@ -55,15 +63,17 @@ export const provideContracts: Provide = (container, boot) => {
   const signer = makeLicenseSigner()
   boot.onStop('signing of licenses', () => signer.close())
   container.provideValue(LicenseSignerToken, signer)
+  container.provideValue(ProductsToken, productsOf(boot))
+  container.provide(DocumentRemovalsToken, () => removals(database))
   container.provide(DocumentStoreToken, () => documentsOf(boot))
   container.provideValue(DocumentScannerToken, noScanner)
-  // Usage is not reported to this service yet, so no quota is reached.
-  container.provideValue(QuotaUsageToken, { usedThisMonth: async () => undefined })
+  // Without billing, no usage is reported, so no quota is reached.
+  container.provide(QuotaUsageToken, (resolve) => (isOpen('billing-enabled', boot.deployment) ? makeQuotaUsage(resolve(ConsumptionStoreToken)) : { usedThisMonth: async () => undefined }))
   container.provide(ContractUnitOfWorkToken, (resolve) => {
     const outbox = resolve(BindMailOutboxToken)
     const unitOfWork = makeSqlUnitOfWork(
       database,
-      (tx, audit) => ({ contracts: contracts(tx), bindings: bindings(tx), events: events(tx), licenses: licenses(tx), authorities: authorities(tx), audit, mail: outbox(tx) }),
+      (tx, audit) => ({ contracts: contracts(tx), bindings: bindings(tx), events: events(tx), licenses: licenses(tx), authorities: authorities(tx), documentRemovals: removals(tx), audit, mail: outbox(tx) }),
       makeSqlAuditTrail(database, resolve(AuditChainToken)),
     )
     return notifyAfterCommit(unitOfWork, resolve(OutboxNotifierToken))
@@ -73,6 +83,21 @@ export const provideContracts: Provide = (container, boot) => {
     const bindImported = makeBindImported(resolve(ClockToken))
     return (tx, audit) => bindImported({ contracts: contracts(tx), bindings: bindings(tx), events: events(tx), audit })
   })
+}
+
+const productsOf = ({ settings: { contractProducts: file } }: Boot): Products => {
+  if (file === undefined) return {}
+  const parsed = parseProducts(readProducts(file))
+  if (isLeft(parsed)) throw new StartRefused([`MOORAGE_CONTRACT_PRODUCTS: the file ${file} cannot be used: ${parsed.left}`])
+  return parsed.right
+}
+
+const readProducts = (file: string): string => {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new StartRefused([`MOORAGE_CONTRACT_PRODUCTS: the file ${file} cannot be read: ${(error as Error).message}`])
+  }
 }
 
 const documentsOf = (boot: Boot): DocumentStore => {

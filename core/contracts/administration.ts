@@ -12,9 +12,10 @@ import { makeAddressOf, recordEvent } from './contract-events.ts'
 import type { ContractDraft } from './contract-terms.ts'
 import { parseTerms, termsOf } from './contract-terms.ts'
 import type { ContractKey } from './contracts.ts'
+import { attachDocument, type Attached, type makeWithUpload, type Upload } from './documents.ts'
 import type { ContractStore, ContractStores, ContractUnitOfWork } from './ports.ts'
 import { ContractMissing } from './ports.ts'
-import type { Contract, ContractEventName, ContractId, ContractTerms } from './types.ts'
+import type { Contract, ContractDocument, ContractEventName, ContractId, ContractTerms } from './types.ts'
 
 /** The account that a new contract names does not exist. */
 export const ContractOwnerMissing = defineFailure('ContractOwnerMissing', 'Unprocessable')
@@ -37,9 +38,12 @@ export interface CreateContractsInput {
   readonly owner: string
   readonly products: readonly string[]
   readonly draft: ContractDraft
+  /** Each contract gets a copy. */
+  readonly upload: Upload | undefined
 }
 
-type CreateFailure = Failure<'ContractOwnerMissing'> | Failure<'ContractTermsInvalid'>
+type DocumentFailure = Failure<'DocumentRefused'> | Failure<'DocumentStoreDown'>
+type CreateFailure = Failure<'ContractOwnerMissing'> | Failure<'ContractTermsInvalid'> | DocumentFailure
 
 /** Returns the terms for each product, each product once. */
 const termsForEach = (products: readonly string[], draft: ContractDraft): Either<Failure<'ContractTermsInvalid'>, readonly ContractTerms[]> => {
@@ -55,27 +59,37 @@ const termsForEach = (products: readonly string[], draft: ContractDraft): Either
 }
 
 /** Creates one contract for each product, all of them or none. */
-export const makeCreateContracts = (deps: AdministrationDeps & { readonly memberships: Pick<MembershipStore, 'findAccount'> }) => {
+export const makeCreateContracts = (
+  deps: AdministrationDeps & { readonly memberships: Pick<MembershipStore, 'findAccount'>; readonly withUpload: ReturnType<typeof makeWithUpload> },
+) => {
   const addressOf = makeAddressOf(deps.users)
   type Created = readonly Contract[]
-  return async (call: SignedInCall<Created>, { owner, products, draft }: CreateContractsInput): Outcome<CreateFailure, Created> => {
+  return async (call: SignedInCall<Created>, { owner, products, draft, upload }: CreateContractsInput): Outcome<CreateFailure, Created> => {
     const account = await deps.memberships.findAccount(owner)
     if (account === undefined) return left(ContractOwnerMissing(`The account ${owner} does not exist.`))
     const terms = termsForEach(products, draft)
     if (isLeft(terms)) return terms
     const by = await addressOf(call)
-    return deps.unitOfWork.run<CreateFailure, Created>(call, async (stores) => {
+    const insertAll = (documents: readonly ContractDocument[]) => deps.unitOfWork.run<CreateFailure, Created>(call, async (stores) => {
       const at = deps.clock.now()
       const created: Contract[] = []
-      for (const each of terms.right) {
+      for (const [index, each] of terms.right.entries()) {
         const id = await stores.contracts.insert(account.id as AccountId, each, at)
         const contract = await stores.contracts.getAny(id)
         if (contract === undefined) throw new Error('The contract that was just inserted does not exist.')
         const changes = { product: each.product, start: each.startsAt.toISOString(), end: each.endsAt.toISOString() }
         await recordEvent(stores, contract, { event: 'contract.created', by, at, changes })
-        created.push(contract)
+        const document = documents[index]
+        const attached = document === undefined ? right(undefined) : await attachDocument(stores, contract, document, at)
+        if (isLeft(attached)) return attached
+        created.push({ ...contract, document })
       }
       return right(created)
+    })
+    if (upload === undefined) return insertAll([])
+    return deps.withUpload<CreateFailure, Created>(upload, terms.right.length, async (documents) => {
+      const created = await insertAll(documents)
+      return isLeft(created) ? created : right({ result: created.right, unneeded: [] })
     })
   }
 }
@@ -152,23 +166,38 @@ const changeContract = async <F extends Failure>(
 export interface ChangeTermsInput {
   readonly id: ContractId
   readonly draft: ContractDraft
+  readonly upload: Upload | undefined
 }
 type TermsFailure = Failure<'ContractMissing'> | Failure<'ContractTermsInvalid'>
 
-/** Replaces the terms that the request names. */
-export const makeUpdateContract =
-  (deps: AdministrationDeps) =>
-  (call: SignedInCall<Contract>, { id, draft }: ChangeTermsInput): Outcome<TermsFailure, Contract> =>
-    changeContract<Failure<'ContractTermsInvalid'>>(deps, call, id, {
+/** Replaces the terms that the request names, and the document if it has one. */
+export const makeUpdateContract = (deps: AdministrationDeps & { readonly withUpload: ReturnType<typeof makeWithUpload> }) => {
+  type UpdateFailure = TermsFailure | DocumentFailure
+  const change = async (call: SignedInCall<Contract>, { id, draft }: ChangeTermsInput, [document]: readonly ContractDocument[]): Outcome<UpdateFailure, Attached<Contract>> => {
+    let unneeded: readonly string[] = []
+    const changed = await changeContract<Failure<'ContractTermsInvalid'> | DocumentFailure>(deps, call, id, {
       event: 'contract.updated',
       async apply(stores, contract, at) {
+        unneeded = []
         const terms = parseTerms(draft, contract)
         if (isLeft(terms)) return left(ContractTermsInvalid(terms.left.message))
-        if (JSON.stringify(terms.right) === JSON.stringify(termsOf(contract))) return right(false)
-        await stores.contracts.replace(id, terms.right, at)
+        const isSame = JSON.stringify(terms.right) === JSON.stringify(termsOf(contract))
+        if (!isSame) await stores.contracts.replace(id, terms.right, at)
+        if (document === undefined) return right(!isSame)
+        const attached = await attachDocument(stores, contract, document, at)
+        if (isLeft(attached)) return attached
+        if (attached.right !== undefined) unneeded = [attached.right]
         return right(true)
       },
     })
+    return isLeft(changed) ? changed : right({ result: changed.right, unneeded })
+  }
+  return async (call: SignedInCall<Contract>, input: ChangeTermsInput): Outcome<UpdateFailure, Contract> => {
+    if (input.upload !== undefined) return deps.withUpload<UpdateFailure, Contract>(input.upload, 1, (documents) => change(call, input, documents))
+    const changed = await change(call, input, [])
+    return isLeft(changed) ? changed : right(changed.right.result)
+  }
+}
 
 /** Moves the end of a contract to a later instant. The owner is reminded again before the new end. */
 export const makeExtendContract =
@@ -211,6 +240,7 @@ export const makeDeleteContract =
       async apply(stores, contract, at) {
         await stores.licenses.revokeOf(id, at)
         await recordEvent(stores, contract, { event: 'contract.deleted', by: call.principal.login, at })
+        if (contract.document !== undefined) await stores.documentRemovals.plan([contract.document.ref], at)
         await stores.contracts.remove(id)
         return right(false)
       },

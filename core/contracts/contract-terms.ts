@@ -19,7 +19,7 @@ const noEmails = Object.fromEntries(emailLists.map((list) => [list, []])) as unk
 const noQuota: ContractQuota = { enabled: false, metric: 'memory_gib_month', limit: 0, alertThresholds: [], disableLicenseOnLimitReached: false }
 
 /** The values that a feature or product name can have inside a certificate and a URL. */
-const word = /^[a-z0-9](?:[a-z0-9.-]{0,62}[a-z0-9])?$/
+export const termWord = /^[a-z0-9](?:[a-z0-9.-]{0,62}[a-z0-9])?$/
 const maxFeatures = 100
 const maxRestrictions = 4000
 const maxThresholds = 10
@@ -54,8 +54,8 @@ const restrictionsFault = (restrictions: string): string | undefined => {
 
 const fault = ({ name, product, features, quota, restrictions, startsAt, endsAt }: ContractTerms): string | undefined => {
   if (name.trim() === '' || name.length > 255) return 'name must have 1 to 255 characters.'
-  if (!word.test(product)) return 'product must be lower-case letters, digits, - and ., at most 64.'
-  if (features.length === 0 || features.length > maxFeatures || features.some((feature) => !word.test(feature)))
+  if (!termWord.test(product)) return 'product must be lower-case letters, digits, - and ., at most 64.'
+  if (features.length === 0 || features.length > maxFeatures || features.some((feature) => !termWord.test(feature)))
     return `features must name 1 to ${maxFeatures} features of lower-case letters, digits, - and ., at most 64 each.`
   if (Number.isNaN(startsAt.getTime()) || Number.isNaN(endsAt.getTime()) || endsAt.getTime() > latestEnd) return 'start and end must be instants before the year 9999.'
   if (endsAt.getTime() <= startsAt.getTime()) return 'end must be later than start.'

@@ -36,3 +36,19 @@ export interface DocumentScanner {
   scan(document: ContractDocument, bytes: Uint8Array): Outcome<Failure<'DocumentRefused'> | Failure<'DocumentStoreDown'>, void>
 }
 export const DocumentScannerToken = token<DocumentScanner>('contracts.DocumentScanner')
+
+/**
+ * The documents in the store to which no contract refers, or not yet. Each is recorded before it is stored and before a contract
+ * is without it, so that none stays in the store after a crash.
+ */
+export interface DocumentRemovals {
+  /** Records that documents are to be removed from `dueAt` on, unless a contract keeps them. */
+  plan(refs: readonly string[], dueAt: Date): Promise<void>
+  /** Cancels the removal of a document to which a contract refers from now on. Returns false if the removal is due: the document may be gone. */
+  cancel(ref: string, now: Date): Promise<boolean>
+  /** Returns documents whose removal is due, by reference; at most `limit`, after the reference `after`. */
+  listDue(now: Date, after: string, limit: number): Promise<readonly string[]>
+  /** Forgets a document that is no longer in the store. */
+  forget(ref: string): Promise<void>
+}
+export const DocumentRemovalsToken = token<DocumentRemovals>('contracts.DocumentRemovals')

@@ -73,6 +73,8 @@ export const windowOf = (contract: Contract, kind: LicenseKind, now: Date, autho
   }
 }
 
+const isSameWindow = (a: Validity, b: Validity): boolean => a.notBefore.getTime() === b.notBefore.getTime() && a.notAfter.getTime() === b.notAfter.getTime()
+
 /** A certificate has mail addresses in ASCII only. With another one, verifiers refuse it as a whole. */
 const ascii = /^[\x21-\x7e]+$/
 
@@ -170,7 +172,9 @@ export const makeIssueLicense = (deps: IssueDeps): Issue => {
       if (locked === undefined || still === undefined) return left(clusterMissing(clusterId))
       const late = prohibition(locked, kind, now)
       if (late !== undefined) return left(late)
-      if (locked.version !== contract.version) return left(contractChanged())
+      // Another change of the contract, such as a new document, makes no difference.
+      const lateWindow = windowOf(locked, kind, now, authority)
+      if (!isSameWindow(window, lateWindow) || contentKey !== deps.signer.contentKey(authority.id, contentOf(locked, still, lateWindow))) return left(contractChanged())
       const newest = await stores.licenses.findNewest(id, binding.clusterUid, kind)
       if (isGood(newest)) return right({ contract: locked, license: newest })
       if (signed === undefined) return left(contractChanged())

@@ -1,13 +1,15 @@
-import { isLeft, isRight, left } from 'fp-ts/lib/Either.js'
+import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../authz/ports.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
+import type { AccountId } from '../kernel/ids.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import { isActive, parseClusterUid } from './contract-rules.ts'
 import type { Issue, IssuedLicense, IssueFailure } from './licenses.ts'
 import type { BindingStore, ContractOfCluster } from './ports.ts'
-import { ContractClusterMissing, ContractRequestInvalid } from './ports.ts'
+import { ContractClusterMissing, ContractNotUsable, ContractRequestInvalid } from './ports.ts'
+import type { ContractId } from './types.ts'
 
 /** No contract of the cluster licenses all features of the request. */
 export const FeaturesNotLicensed = defineFailure('FeaturesNotLicensed', 'Forbidden')
@@ -66,5 +68,39 @@ export const makeIssueForMachine = ({ authorizer, bindings, clock, issue }: Mach
     return issue(call, requestOf(active.at(-1) ?? best))
   }
 }
+
+export interface ProxyInput {
+  readonly ownerId: AccountId
+  /** The UID of the namespace kube-system. */
+  readonly cluster: string
+  readonly contractIds: readonly ContractId[]
+}
+export type ProxyFailure = IssueFailure | Failure<'ContractRequestInvalid'> | Failure<'ContractNotUsable'>
+
+/** Contracts in one request for the values of a proxy. */
+const maxProxyContracts = 50
+
+/** Issues the offline licenses of a cluster for several contracts of an account, in the order of the request. */
+export const makeIssueForProxy =
+  ({ bindings, clock, issue }: { readonly bindings: Pick<BindingStore, 'listFor'>; readonly clock: Clock; readonly issue: Issue }) =>
+  async ({ keyed: _stored, ...call }: SignedInCall<never>, { ownerId, cluster, contractIds }: ProxyInput): Outcome<ProxyFailure, readonly IssuedLicense[]> => {
+    const uid = parseClusterUid(cluster)
+    if (isLeft(uid)) return uid
+    const wanted = [...new Set(contractIds)]
+    if (wanted.length === 0 || wanted.length > maxProxyContracts) return left(ContractRequestInvalid(`Name 1 to ${maxProxyContracts} contracts.`))
+    const bound = new Map((await bindings.listFor(ownerId, [uid.right], clock.now())).map(({ binding, contract }) => [contract.id, { clusterId: binding.id, contract }]))
+    const unusable = wanted.filter((id) => bound.get(id)?.contract.allowsOffline !== true)
+    if (unusable.length > 0)
+      return left(ContractNotUsable('The cluster must be bound to each of the contracts, and these must be active contracts of the account that allow offline licenses.', { errors: unusable.map(String) }))
+    const licenses: IssuedLicense[] = []
+    for (const id of wanted) {
+      const found = bound.get(id)
+      // Each license is a change of its own. One that was issued before a failure is returned again by the next request.
+      const issued = found === undefined ? undefined : await issue(call, { ownerId, id, clusterId: found.clusterId, kind: 'offline' })
+      if (issued !== undefined && isLeft(issued)) return issued
+      if (issued !== undefined) licenses.push(issued.right)
+    }
+    return right(licenses)
+  }
 
 const requestOf = ({ contract, clusterId }: ContractOfCluster) => ({ ownerId: contract.ownerId, id: contract.id, clusterId, kind: 'online' as const })

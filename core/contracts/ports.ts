@@ -5,6 +5,7 @@ import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { token } from '../kernel/token.ts'
 import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
+import type { DocumentRemovals } from './document-ports.ts'
 import type {
   BoundCluster,
   Contract,
@@ -28,6 +29,8 @@ export const ContractRequestInvalid = defineFailure('ContractRequestInvalid', 'I
 export const ContractNotUsable = defineFailure('ContractNotUsable', 'Forbidden')
 /** The cluster is bound to the contract already. */
 export const ClusterBoundAlready = defineFailure('ClusterBoundAlready', 'Invalid')
+/** The contract has no license with this serial number, or it is revoked. */
+export const LicenseMissing = defineFailure('LicenseMissing', 'NotFound')
 /** The contract has no document. */
 export const ContractDocumentMissing = defineFailure('ContractDocumentMissing', 'NotFound')
 /** The contract has changed since the version that the caller named. */
@@ -221,6 +224,7 @@ export interface ContractStores {
   readonly events: ContractEvents
   readonly licenses: LicenseStore
   readonly authorities: AuthorityStore
+  readonly documentRemovals: DocumentRemovals
   readonly audit: AuditTrail
   readonly mail: MailOutbox
 }

@@ -108,6 +108,7 @@ export const contractEventNames = [
   'preferences.updated',
   'document.uploaded',
   'document.downloaded',
+  'document.removed',
   'cluster.added',
   'cluster.removed',
   'cluster.renamed',

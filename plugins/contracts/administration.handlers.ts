@@ -14,10 +14,13 @@ import {
 import { makeBindClusters, makeRenameBoundCluster, makeRetagBoundCluster, makeUnbindCluster } from '../../core/contracts/bindings.ts'
 import { makeGetClusterStatus, makeListClusterStatuses, makeListContractClusters, makeListUnboundClusters } from '../../core/contracts/cluster-status.ts'
 import type { ContractDraft } from '../../core/contracts/contract-terms.ts'
-import { DocumentStoreToken } from '../../core/contracts/document-ports.ts'
-import { makeWithDocument } from '../../core/contracts/documents.ts'
+import { DocumentRemovalsToken, DocumentScannerToken, DocumentStoreToken } from '../../core/contracts/document-ports.ts'
+import { makeWithDocument, makeWithUpload, type Upload } from '../../core/contracts/documents.ts'
 import { makeListContractEvents } from '../../core/contracts/contracts.ts'
-import { BindingStoreToken, ContractEventsToken, ContractStoreToken, ContractUnitOfWorkToken } from '../../core/contracts/ports.ts'
+import { makeListProducts, ProductsToken } from '../../core/contracts/products.ts'
+import { makeListLicenses, makeRevokeLicense } from '../../core/contracts/revocations.ts'
+import { EntropyToken } from '../../core/kernel/secret.ts'
+import { BindingStoreToken, ContractEventsToken, ContractStoreToken, ContractUnitOfWorkToken, LicenseStoreToken } from '../../core/contracts/ports.ts'
 import type { Contract } from '../../core/contracts/types.ts'
 import { IdentityStoresToken } from '../../core/identity/ports.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
@@ -39,14 +42,17 @@ import {
   listAnyClusterStatuses,
   listAnyContractAudit,
   listAnyContractClusters,
+  listAnyLicenses,
   listAnyUnboundClusters,
+  listProducts,
   renameAnyCluster,
   retagAnyCluster,
   revokeContract,
+  revokeLicense,
   unbindAnyCluster,
   updateContract,
 } from './administration.routes.ts'
-import { toAdministeredContract, toClusterStatus, toContractAudit } from './contract-wire.ts'
+import { toAdministeredContract, toClusterStatus, toContractAudit, toIssuedLicense, toPlans } from './contract-wire.ts'
 
 const instantOf = (seconds: number | undefined): Date | undefined => (seconds === undefined ? undefined : new Date(seconds * 1000))
 
@@ -66,6 +72,9 @@ const draftOf = (params: t.TypeOf<typeof ContractParams>): ContractDraft =>
     restrictions: params.restrictions,
   })
 
+const uploadOf = ({ document, fileName = '' }: { readonly document?: Uint8Array | undefined; readonly fileName?: string | undefined }): Upload | undefined =>
+  document === undefined ? undefined : { bytes: document, fileName }
+
 /** The contracts of all accounts, for site admins. */
 export const contractAdministrationGroup = defineGroup({
   needs: {
@@ -74,14 +83,19 @@ export const contractAdministrationGroup = defineGroup({
     clusters: ClusterStoreToken,
     contracts: ContractStoreToken,
     documents: DocumentStoreToken,
+    entropy: EntropyToken,
     events: ContractEventsToken,
     identity: IdentityStoresToken,
+    licenses: LicenseStoreToken,
     log: LogToken,
     memberships: MembershipStoreToken,
+    products: ProductsToken,
+    removals: DocumentRemovalsToken,
+    scanner: DocumentScannerToken,
     unitOfWork: ContractUnitOfWorkToken,
   },
   routes: (given) => {
-    const deps = { ...given, users: given.identity.users }
+    const deps = { ...given, users: given.identity.users, withUpload: makeWithUpload({ ...given, newRef: () => given.entropy.uuid() }) }
     const onAny = makeOnAnyContract(given)
     const onAccount = makeOnAnyAccount(given)
     const statusOfAny = onAccount(makeGetClusterStatus(given))
@@ -90,14 +104,17 @@ export const contractAdministrationGroup = defineGroup({
     return [
       handle(listAllContracts, makeListAllContracts(given), { input: ({ query, page }) => ({ owner: query.org, page }), reply: shown }),
       handle(createContracts, makeCreateContracts(deps), {
-        input: ({ body: { orgOrUser, products, ...terms } }) => ({ owner: orgOrUser, products, draft: draftOf({ ...terms, product: undefined }) }),
+        input: ({ body: { orgOrUser, products, ...terms } }) => ({ owner: orgOrUser, products, draft: draftOf({ ...terms, product: undefined }), upload: uploadOf(terms) }),
         reply: (created) => created.map(shown),
       }),
       handle(getAnyContract, makeGetAnyContract(given), { input: ({ params }) => params.id, reply: shown }),
-      handle(updateContract, makeUpdateContract(deps), { input: ({ params, body }) => ({ id: params.id, draft: draftOf(body) }), reply: shown }),
+      handle(updateContract, makeUpdateContract(deps), { input: ({ params, body }) => ({ id: params.id, draft: draftOf(body), upload: uploadOf(body) }), reply: shown }),
       handle(deleteContract, makeWithDocument(given)(makeDeleteContract(deps)), { input: ({ params }) => params.id }),
       handle(extendContract, makeExtendContract(deps), { input: ({ params, body }) => ({ id: params.id, endsAt: new Date(body.end * 1000) }), reply: shown }),
       handle(revokeContract, makeRevokeContract(deps), { input: ({ params }) => params.id }),
+      handle(listAnyLicenses, onAny(makeListLicenses(given)), { input: ({ params, page }) => ({ ...params, page }), reply: toIssuedLicense }),
+      handle(revokeLicense, onAny(makeRevokeLicense(deps)), { input: ({ params }) => params }),
+      handle(listProducts, makeListProducts(given), { reply: toPlans }),
       handle(getAnyClusterStatus, statusOfAny, {
         input: ({ params, query }) => ({ owner: query.org, cluster: params.clusterID, contractId: query.contract }),
         reply: toClusterStatus,

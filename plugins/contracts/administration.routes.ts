@@ -1,19 +1,24 @@
 import * as t from 'io-ts'
 import { ContractOwnerMissing, ContractRevoked, ContractTermsInvalid } from '../../core/contracts/administration.ts'
-import { ContractMissing, ContractRequestInvalid } from '../../core/contracts/ports.ts'
+import { DocumentRefused, DocumentStoreDown } from '../../core/contracts/document-ports.ts'
+import { ContractMissing, ContractRequestInvalid, LicenseMissing } from '../../core/contracts/ports.ts'
 import { siteAdmin } from '../kit/access.ts'
+import { request } from '../kit/codecs.ts'
 import { empty, json, list } from '../kit/reply.ts'
 import { body } from '../kit/route.ts'
 import { routesOf } from '../kit/shared-route.ts'
-import { AddContractParams, AdministeredContract, ContractParams, ExtendContractParams, OfAccount } from './administration-codecs.ts'
+import { AddContractParams, AdministeredContract, ContractParams, documentBodyBytes, ExtendContractParams, IssuedLicense, jsonTerms, LicensePath, OfAccount, PlanInfo } from './administration-codecs.ts'
 import { bindClusters, getClusterStatus, listClusterStatuses, listContractClusters, listUnboundClusters, renameCluster, retagCluster, unbindCluster } from './bindings.routes.ts'
 import { ContractAudit, ContractPath } from './codecs.ts'
-import { administeredExample, auditExample, contractExample } from './contract-wire.ts'
+import { administeredExample, auditExample, contractExample, issuedExample, planExample } from './contract-wire.ts'
 
 const common = { tag: 'Licensing & Contracts', access: siteAdmin, scopeCategory: 'contract' } as const
 const route = routesOf({ ...common, query: OfAccount })
 const contractRoute = routesOf({ ...common, params: ContractPath, failures: [ContractMissing] })
 const { name, features, start, end } = contractExample
+const orForm = { limitBytes: documentBodyBytes, orForm: true, jsonFields: jsonTerms }
+const ofUpload = [DocumentRefused, DocumentStoreDown] as const
+const formWords = 'As JSON, with the document in base64, or as multipart/form-data with the file `document`: lists, objects, numbers and booleans are fields of JSON text.'
 
 export const listAllContracts = route({
   id: 'contracts.listAllContracts',
@@ -28,10 +33,10 @@ export const createContracts = route({
   method: 'POST',
   path: '/contracts',
   summary: 'Create contracts of an account, one for each product',
-  description: 'All of them are created, or none. `start` and `end` are needed: the contract is in force from `start` to just before `end`.',
-  body: body(AddContractParams, { orgOrUser: 'acme', name, products: ['database'], features, start, end, allowOffline: true }),
+  description: `All of them are created, or none. \`start\` and \`end\` are needed: the contract is in force from \`start\` to just before \`end\`. Each contract gets a copy of \`document\`. ${formWords}`,
+  body: body(AddContractParams, { orgOrUser: 'acme', name, products: ['database'], features, start, end, allowOffline: true }, orForm),
   ok: json(201, t.readonlyArray(AdministeredContract), [administeredExample], 'Created'),
-  failures: [ContractOwnerMissing, ContractTermsInvalid],
+  failures: [ContractOwnerMissing, ContractTermsInvalid, ...ofUpload],
 })
 
 export const getAnyContract = contractRoute({
@@ -47,10 +52,10 @@ export const updateContract = contractRoute({
   method: 'PUT',
   path: '/contracts/{id}',
   summary: 'Change the terms of a contract',
-  description: 'A field that is absent does not change. The owner of a contract never changes.',
-  body: body(ContractParams, { name: 'Databases 2027', autoAssignCluster: true }),
+  description: `A field that is absent does not change. The owner of a contract never changes. ${formWords}`,
+  body: body(ContractParams, { name: 'Databases 2027', autoAssignCluster: true }, orForm),
   ok: json(200, AdministeredContract, administeredExample),
-  failures: [ContractTermsInvalid],
+  failures: [ContractTermsInvalid, ...ofUpload],
 })
 
 export const deleteContract = contractRoute({
@@ -78,6 +83,37 @@ export const revokeContract = contractRoute({
   summary: 'Revoke a contract and its licenses',
   description: 'The bound clusters stay bound. A revoked contract cannot be extended or used again.',
   ok: empty(200),
+})
+
+export const listAnyLicenses = contractRoute({
+  id: 'contracts.listAnyLicenses',
+  method: 'GET',
+  path: '/contracts/{id}/licenses',
+  summary: 'List the licenses that were issued for a contract of any account, the newest first',
+  description: 'Also those that were revoked or have expired. The certificates are not shown.',
+  ok: list(IssuedLicense, issuedExample),
+})
+
+export const revokeLicense = contractRoute({
+  id: 'contracts.revokeLicense',
+  method: 'POST',
+  path: '/contracts/{id}/licenses/{serial}/revoke',
+  summary: 'Revoke one license',
+  description:
+    'It is on the revocation list within a minute. The contract stays in force: the next request for the cluster gets another license, unless the cluster is removed from the contract.',
+  params: LicensePath,
+  ok: empty(200),
+  failures: [LicenseMissing],
+})
+
+export const listProducts = route({
+  id: 'contracts.listProducts',
+  method: 'GET',
+  path: '/contracts/available_products',
+  summary: 'Get the products that contracts can be made for, by name',
+  description: 'Those of the file that the setting MOORAGE_CONTRACT_PRODUCTS names; empty without it. Contracts for other products can be made too.',
+  query: request({}, 'AvailableProductsQuery'),
+  ok: json(200, t.record(t.string, PlanInfo), planExample),
 })
 
 export const listAnyContractAudit = contractRoute({

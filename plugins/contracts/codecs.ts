@@ -99,6 +99,10 @@ const shortText = freeText(256)
 /** What a program in a cluster asks a license for. */
 export const LicenseOpts = request({ cluster: shortText, features: listOf(freeText(64), 100) }, 'LicenseOpts')
 
+/** The cluster of a license proxy, and the contracts whose licenses it hands out. */
+export const InstallerOptions = request({ clusterID: shortText, contractIDs: listOf(bodyId<ContractId>(), 100) }, 'InstallerOptions')
+export const ProxyValues = answer({ encodedLicenses: noted(t.record(t.string, Base64Bytes), { description: 'By product and contract.' }) }, 'LicenseProxyValues')
+
 /** A string is read as a list of one. */
 const Recipients: t.Type<readonly string[], readonly string[], unknown> = noted(
   new t.Type<readonly string[], readonly string[], unknown>(

@@ -3,10 +3,11 @@ import type { ContractClusterStatus as Status } from '../../core/contracts/clust
 import { stateOf } from '../../core/contracts/contract-rules.ts'
 import type { IssuedLicense } from '../../core/contracts/licenses.ts'
 import type { LicensedCluster } from '../../core/contracts/ports.ts'
-import type { Contract as StoredContract, ContractEvent } from '../../core/contracts/types.ts'
+import type { Products } from '../../core/contracts/products.ts'
+import type { Contract as StoredContract, ContractEvent, License as StoredLicense } from '../../core/contracts/types.ts'
 import { unixSeconds } from '../../core/kernel/clock.ts'
-import type { AdministeredContract } from './administration-codecs.ts'
-import type { ClusterWithAssociatedContracts, Contract, ContractAudit, ContractClusterStatus, License } from './codecs.ts'
+import type { AdministeredContract, IssuedLicense as IssuedLicenseWire, PlanInfo } from './administration-codecs.ts'
+import type { ClusterWithAssociatedContracts, Contract, ContractAudit, ContractClusterStatus, License, ProxyValues } from './codecs.ts'
 
 /** Returns a contract as its owner sees it: without what belongs to the vendor. */
 export const toContract = (contract: StoredContract, now: Date): t.TypeOf<typeof Contract> => {
@@ -98,6 +99,27 @@ export const toLicense = ({ contract, license }: IssuedLicense): t.TypeOf<typeof
   contract: { id: String(contract.id), startTimestamp: contract.startsAt, expiryTimestamp: contract.endsAt },
   license: new TextEncoder().encode(license.certificatePem),
 })
+
+export const toProxyValues = (issued: readonly IssuedLicense[]): t.TypeOf<typeof ProxyValues> => ({
+  encodedLicenses: Object.fromEntries(issued.map(({ contract, license }) => [`${contract.product}-${contract.id}`, new TextEncoder().encode(license.certificatePem)])),
+})
+
+export const toIssuedLicense = ({ serial, clusterUid, kind, notBefore, notAfter, issuedAt, issuedBy, revokedAt }: StoredLicense): t.TypeOf<typeof IssuedLicenseWire> => ({
+  serial, cluster: clusterUid, kind, notBefore, notAfter, issuedAt, issuedBy, revokedAt,
+})
+export const issuedExample = {
+  serial: '86411392105339427041620917532861532017', cluster: clusterUid, kind: 'offline', notBefore: '2026-01-01T00:00:00.000Z', notAfter: '2027-01-01T00:00:00.000Z',
+  issuedAt: '2026-01-01T00:05:00.000Z', issuedBy: 'ann@example.com',
+}
+
+export const toPlans = (products: Products): Readonly<Record<string, t.TypeOf<typeof PlanInfo>>> =>
+  Object.fromEntries(Object.entries(products).map(([name, info]) => [name, {
+    DisplayName: info.displayName, ProductLine: info.productLine, TierName: info.tierName, TwitterHandle: info.twitterHandle,
+    QuickstartLink: info.quickstartLink, Features: info.features, MailingLists: info.mailingLists,
+  }]))
+export const planExample = {
+  database: { DisplayName: 'Database', ProductLine: 'database', TierName: 'enterprise', TwitterHandle: '', QuickstartLink: '', Features: ['database-enterprise'], MailingLists: [] },
+}
 
 export const licenseExample = {
   contract: { id: '42', startTimestamp: '2026-01-01T00:00:00.000Z', expiryTimestamp: '2027-01-01T00:00:00.000Z' },

@@ -1,8 +1,8 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import { makeOnAnyContract } from '../../core/contracts/administration.ts'
 import type { DocumentLink } from '../../core/contracts/document-ports.ts'
-import { DocumentScannerToken, DocumentStoreToken } from '../../core/contracts/document-ports.ts'
-import { makeLinkDocument, makeOpenDocument, makeUploadDocument } from '../../core/contracts/documents.ts'
+import { DocumentRemovalsToken, DocumentScannerToken, DocumentStoreToken } from '../../core/contracts/document-ports.ts'
+import { makeLinkDocument, makeOpenDocument, makeRemoveDocument, makeUploadDocument } from '../../core/contracts/documents.ts'
 import { ContractStoreToken, ContractUnitOfWorkToken } from '../../core/contracts/ports.ts'
 import type { ContractId } from '../../core/contracts/types.ts'
 import { IdentityStoresToken } from '../../core/identity/ports.ts'
@@ -14,7 +14,7 @@ import { objectIdOf } from '../kit/grant.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
 import { toAdministeredContract } from './contract-wire.ts'
-import { linkAnyDocument, linkDocument, openDocument, uploadDocument } from './documents.routes.ts'
+import { linkAnyDocument, linkDocument, openDocument, removeDocument, uploadDocument } from './documents.routes.ts'
 
 /** The documents of contracts. */
 export const documentGroup = defineGroup({
@@ -25,6 +25,7 @@ export const documentGroup = defineGroup({
     entropy: EntropyToken,
     identity: IdentityStoresToken,
     log: LogToken,
+    removals: DocumentRemovalsToken,
     scanner: DocumentScannerToken,
     unitOfWork: ContractUnitOfWorkToken,
   },
@@ -35,6 +36,7 @@ export const documentGroup = defineGroup({
     const open = makeOpenDocument(given)
     return [
       handle(linkDocument, link, { input: ({ grant }) => ({ ownerId: grant.ownerId, id: objectIdOf<ContractId>(grant) }) }),
+      handle(removeDocument, onAny(makeRemoveDocument(deps)), { input: ({ params }) => params }),
       handle(linkAnyDocument, onAny(link), { input: ({ params }) => params }),
       handle(uploadDocument, onAny(makeUploadDocument(deps)), {
         input: ({ params, body }) => ({ ...params, bytes: body.document, fileName: body.fileName ?? '' }),

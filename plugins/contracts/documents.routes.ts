@@ -3,10 +3,10 @@ import { DocumentLinkRefused, DocumentRefused, DocumentStoreDown } from '../../c
 import { ContractDocumentMissing, ContractMissing } from '../../core/contracts/ports.ts'
 import { anyone, requires, siteAdmin } from '../kit/access.ts'
 import { noted, patternText, queryIntFrom, request } from '../kit/codecs.ts'
-import { binary, json } from '../kit/reply.ts'
+import { binary, empty, json } from '../kit/reply.ts'
 import { body } from '../kit/route.ts'
 import { routesOf } from '../kit/shared-route.ts'
-import { AdministeredContract, DocumentParams } from './administration-codecs.ts'
+import { AdministeredContract, documentBodyBytes, DocumentParams } from './administration-codecs.ts'
 import { contractInPath, ContractPath, InAccount } from './codecs.ts'
 import { administeredExample } from './contract-wire.ts'
 
@@ -16,9 +16,6 @@ const linkExample =
   'https://platform.example/api/v1/contract-documents/0d6f1c5e-6a0f-4a53-9c39-5f1d2f6f2a11?expires=1767227400000&name=contract.pdf&type=application%2Fpdf&signature=xBTNDiBN6XT3N1PH4o12OOezaRu4saK6trJbt_7Xznc'
 const linkWords = 'A JSON string: a URL that is valid for 30 minutes for anyone who has it. The download is in the history of the contract.'
 const Link = noted(t.string, { format: 'uri' })
-
-/** The limit in bytes of 25 MiB in base64 and the JSON around it. */
-const documentBodyBytes = 35_100_000
 
 export const linkDocument = route({
   id: 'contracts.linkDocument',
@@ -53,6 +50,16 @@ export const uploadDocument = route({
   body: body(DocumentParams, { document: 'JVBERi0xLjcK', fileName: 'contract.pdf' }, { limitBytes: documentBodyBytes, orForm: true }),
   ok: json(200, AdministeredContract, administeredExample),
   failures: [DocumentRefused],
+})
+
+export const removeDocument = route({
+  id: 'contracts.removeDocument',
+  method: 'DELETE',
+  path: '/contracts/{id}/document',
+  summary: 'Remove the document of a contract',
+  description: 'Its links end, but for links of an object store, which end with their 30 minutes or with the document.',
+  access: siteAdmin,
+  ok: empty(200),
 })
 
 const word = (pattern: RegExp, max: number, what: string) => patternText(pattern, max, what)

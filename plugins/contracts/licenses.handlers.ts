@@ -11,7 +11,7 @@ import {
   LicenseStoreToken,
   QuotaUsageToken,
 } from '../../core/contracts/ports.ts'
-import { makeIssueForMachine } from '../../core/contracts/machine-licenses.ts'
+import { makeIssueForMachine, makeIssueForProxy } from '../../core/contracts/machine-licenses.ts'
 import { makeListRevocations } from '../../core/contracts/revocations.ts'
 import { AuthorizerToken } from '../../core/authz/ports.ts'
 import { IdentityStoresToken } from '../../core/identity/ports.ts'
@@ -20,8 +20,8 @@ import { ClockToken } from '../../core/kernel/clock.ts'
 import { SecretBoxToken } from '../../core/kernel/secret.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
-import { toLicense } from './contract-wire.ts'
-import { getAuthorities, getRevocations, issueAnyLicense, issueForMachine, issueLicense } from './licenses.routes.ts'
+import { toLicense, toProxyValues } from './contract-wire.ts'
+import { getAuthorities, getRevocations, issueAnyLicense, issueForMachine, issueLicense, makeProxyValues } from './licenses.routes.ts'
 
 /** Licenses of bound clusters, and what verifiers need. */
 export const licenseGroup = defineGroup({
@@ -54,6 +54,10 @@ export const licenseGroup = defineGroup({
         reply: toLicense,
       }),
       handle(issueForMachine, makeIssueForMachine({ ...given, issue }), { input: ({ body }) => body, reply: toLicense }),
+      handle(makeProxyValues, makeIssueForProxy({ ...given, issue }), {
+        input: ({ grant, body }) => ({ ownerId: grant.ownerId, cluster: body.clusterID, contractIds: body.contractIDs }),
+        reply: toProxyValues,
+      }),
       handle(getAuthorities, async () => {
         const listed = await authorities()
         return isLeft(listed) ? listed : right(listed.right.map(({ certificatePem }) => `${certificatePem.trim()}\n`).join(''))

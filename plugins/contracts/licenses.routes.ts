@@ -1,12 +1,13 @@
 import { LicenseAuthorityMissing } from '../../core/contracts/authorities.ts'
 import { LicenseProhibited, QuotaReached } from '../../core/contracts/licenses.ts'
 import { FeaturesNotLicensed } from '../../core/contracts/machine-licenses.ts'
-import { ContractChanged, ContractClusterMissing, ContractMissing, ContractRequestInvalid } from '../../core/contracts/ports.ts'
-import { anyone, requires, signedIn, siteAdmin } from '../kit/access.ts'
+import { ContractChanged, ContractClusterMissing, ContractMissing, ContractNotUsable, ContractRequestInvalid } from '../../core/contracts/ports.ts'
+import { RevocationListFull } from '../../core/contracts/revocations.ts'
+import { anyone, requires, requiresWithin, signedIn, siteAdmin } from '../kit/access.ts'
 import { json, text } from '../kit/reply.ts'
 import { body } from '../kit/route.ts'
 import { routesOf } from '../kit/shared-route.ts'
-import { ContractClusterPath, contractInPath, InAccount, License, LicenseOpts } from './codecs.ts'
+import { accountInQuery, ContractClusterPath, contractInPath, InAccount, InstallerOptions, License, LicenseOpts, ProxyValues } from './codecs.ts'
 import { licenseExample } from './contract-wire.ts'
 
 const route = routesOf({
@@ -60,6 +61,22 @@ export const issueForMachine = route({
   statusOf: { ContractRequestInvalid: 422 },
 })
 
+export const makeProxyValues = route({
+  id: 'contracts.makeProxyValues',
+  method: 'POST',
+  path: '/user/license-proxy',
+  summary: 'Make the values of a license proxy for a cluster that cannot reach this service',
+  description:
+    'Values for the Helm chart of the proxy, with the offline license of the cluster for each contract, in base64. Write them to a file and install the chart with it. ' +
+    'A proxy that can reach this service needs no values from here but its address and the token of a robot account.',
+  query: InAccount,
+  access: requiresWithin('can_issue_contract_licenses', accountInQuery),
+  body: body(InstallerOptions, { clusterID: '7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11', contractIDs: [42] }),
+  ok: json(200, ProxyValues, { encodedLicenses: { 'database-42': licenseExample.license } }),
+  failures: [ContractRequestInvalid, ContractNotUsable],
+  statusOf: { ContractRequestInvalid: 422, ContractNotUsable: 422 },
+})
+
 const publicRoute = routesOf({ tag: 'Licensing & Contracts', access: anyone })
 
 export const getAuthorities = publicRoute({
@@ -76,7 +93,7 @@ export const getRevocations = publicRoute({
   method: 'GET',
   path: '/licenses/crl.pem',
   summary: 'Get the signed lists of revoked licenses, one for each authority, the newest first',
-  description: 'Revocation lists (RFC 5280) in PEM, made again at most once a minute and valid for 7 days. Authorities that have expired are left out.',
+  description: 'Revocation lists (RFC 5280) in PEM, made again at most once a minute and valid for 7 days. Authorities that have expired are left out. An authority with more than 50,000 revoked licenses that have not expired is a failure: no list is made without some of them.',
   ok: text('application/x-pem-file', '-----BEGIN X509 CRL-----\n…\n-----END X509 CRL-----\n'),
-  failures: [LicenseAuthorityMissing],
+  failures: [LicenseAuthorityMissing, RevocationListFull],
 })

@@ -3,6 +3,7 @@ import { contractAdministrationGroup } from './administration.handlers.ts'
 import { bindingGroup } from './bindings.handlers.ts'
 import { contractGroup } from './contracts.handlers.ts'
 import { documentGroup } from './documents.handlers.ts'
+import { documentRemovalGroup } from './documents.job.ts'
 import { licenseGroup } from './licenses.handlers.ts'
 import { reminderGroup } from './reminders.job.ts'
 import { contractObjectTypes, contractPermissions } from './relations.ts'
@@ -14,5 +15,5 @@ export const contractsPlugin = definePlugin({
   gate: 'vendor-hosted',
   permissions: contractPermissions,
   objectTypes: contractObjectTypes,
-  groups: [contractGroup, bindingGroup, contractAdministrationGroup, documentGroup, licenseGroup, reminderGroup],
+  groups: [contractGroup, bindingGroup, contractAdministrationGroup, documentGroup, licenseGroup, reminderGroup, documentRemovalGroup],
 })

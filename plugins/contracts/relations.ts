@@ -67,6 +67,7 @@ export const contractObjectTypes: readonly ObjectTypeDefinition[] = [
     relations: {
       can_view_contracts: held('view contracts', 'read'),
       can_add_contract_clusters: held('add clusters', 'admin'),
+      can_issue_contract_licenses: held('issue licenses', 'admin'),
     },
   },
 ]

@@ -114,6 +114,7 @@ const readValue = (route: Route, request: SendRequest, reply: SendReply): unknow
     case 'feed':
       return decode(t.array((route.ok.codec ?? t.never) as t.Mixed), request, reply)
     case 'text':
+    case 'streamed':
       return reply.body
     case 'binary':
       return { contentType: headerText(reply.headers, 'content-type') ?? '', bytes: reply.bytes ?? refuse(request, reply, 'its bytes were not stored') }

@@ -1,4 +1,5 @@
 import type * as t from 'io-ts'
+import type { PackedText } from '../../core/kernel/packed-text.ts'
 import type { Page } from '../../core/kernel/page.ts'
 
 /** A cookie to set. `value: undefined` clears it. */
@@ -69,6 +70,24 @@ export interface Binary {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+/** One form of a long answer. */
+export interface Representation {
+  readonly contentType: string
+  /** Identifies the bytes: the content of the strong ETag, without quotes. */
+  readonly tag: string
+  /** Additional headers of this answer. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Returns the pieces in order. Packed ones are sent as they are to clients that accept gzip; `isPacked` reports that there are any. */
+  pieces(): AsyncIterable<string | Uint8Array | PackedText>
+  readonly isPacked?: boolean
+}
+
+/** An answer that is sent while it is read, in the form that the client prefers by `Accept`; the first form if it has no preference. */
+export interface Streamed {
+  readonly lastModified: Date
+  readonly representations: readonly [Representation, ...Representation[]]
+}
+
 /** An item of a feed. Ids increase. */
 export interface FeedItem<A> {
   readonly id: number
@@ -85,12 +104,12 @@ export interface Feed<A> {
 
 /** The answer of a route on success. `__result` is the type of the reply. */
 export interface ReplySpec<Result> {
-  readonly kind: 'json' | 'versioned' | 'list' | 'empty' | 'cookies' | 'text' | 'binary' | 'feed'
+  readonly kind: 'json' | 'versioned' | 'list' | 'empty' | 'cookies' | 'text' | 'binary' | 'streamed' | 'feed'
   readonly status: number
   readonly description: string
   readonly codec?: t.Any
   readonly contentType?: string
-  /** For `binary`: every content type of the reply. */
+  /** For `binary`: every content type of the reply. For `streamed`: those beside JSON of the codec, if it has one. */
   readonly contentTypes?: readonly string[]
   /** For `list`: the object that holds the items, when they are not the whole body. */
   readonly envelope?: ListEnvelope
@@ -151,6 +170,24 @@ export const listWithin = <A>(
 /** Declares bytes of one of these types. */
 export const binary = (contentTypes: readonly [string, ...string[]], description = 'OK'): ReplySpec<Binary> => ({
   kind: 'binary',
+  status: 200,
+  contentTypes,
+  description,
+})
+
+/** Declares JSON that the codec describes, sent while it is read, or the same content as one of the other types. */
+export const streamed = (codec: t.Any, example: unknown, contentTypes: readonly string[], description = 'OK'): ReplySpec<Streamed> => ({
+  kind: 'streamed',
+  status: 200,
+  codec,
+  example,
+  contentTypes,
+  description,
+})
+
+/** Declares bytes of one of these types, sent while they are read. */
+export const streamedFile = (contentTypes: readonly [string, ...string[]], description = 'OK'): ReplySpec<Streamed> => ({
+  kind: 'streamed',
   status: 200,
   contentTypes,
   description,

@@ -27,6 +27,8 @@ export interface BodySpec<B> {
   readonly malformedAs?: 400 | 422
   /** Accepts `multipart/form-data` too: each field is a text, each file its bytes in base64. */
   readonly orForm?: boolean
+  /** The fields of such a form that hold JSON; the others are texts. */
+  readonly jsonFields?: readonly string[]
 }
 
 /** Declares a request body: its codec, an example that decodes, and the options that differ from the defaults. */

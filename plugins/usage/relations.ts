@@ -16,10 +16,12 @@ export const usageObjectTypes: readonly ObjectTypeDefinition[] = [
     type: 'organization',
     listed: true,
     scope: 'billing',
-    reading: ['can_view_billing'],
+    reading: ['can_view_billing', 'can_view_usage_analytics'],
     relations: {
       can_view_billing: held('view billing', 'owner'),
       can_report_usage: held('report usage', 'admin'),
+      // view_usage_analytics:site_admin of the specification: no term, so that site admins alone hold it.
+      can_view_usage_analytics: [],
     },
   },
 ]

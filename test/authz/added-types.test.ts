@@ -111,7 +111,7 @@ test.serial('catalogue: a custom role carries the added permissions, with their 
 
 test.serial('an organization or a person with such an object is not deleted', async (t) => {
   const alice = await service.tokenFor('alice')
-  service.sql("delete from clusters where name = 'pier'")
+  for (const kind of ['clusters', 'contracts']) service.sql(`delete from ${kind} where owner_id = ?`, service.world.orgId)
   const kept = await service.send('DELETE', '/api/v1/orgs/harbour', { token: alice })
   t.is(kept.status, 409, kept.text)
   t.regex(kept.text, /ship argo, ship beagle/)

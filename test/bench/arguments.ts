@@ -4,6 +4,8 @@ export interface BenchRun {
   readonly rows: readonly RowNumber[]
   readonly usersView: boolean
   readonly quick: boolean
+  /** Also what takes many minutes. */
+  readonly slow: boolean
   readonly size: 'full' | 'small'
   readonly json: string | undefined
   readonly profile: string | undefined
@@ -29,6 +31,7 @@ const parseOnly = (text: string): { readonly rows: readonly RowNumber[]; readonl
 export function parseBenchArguments(args: readonly string[]): ParsedArguments {
   let only: { readonly rows: readonly RowNumber[]; readonly usersView: boolean } = { rows: rowNumbers, usersView: true }
   let quick = false
+  let slow = false
   let size: BenchRun['size'] = 'full'
   let json: string | undefined
   let profile: string | undefined
@@ -38,6 +41,10 @@ export function parseBenchArguments(args: readonly string[]): ParsedArguments {
     if (option === '--help' || option === '-h') return { kind: 'help' }
     if (option === '--quick') {
       quick = true
+      continue
+    }
+    if (option === '--slow') {
+      slow = true
       continue
     }
     if (!['--only', '--size', '--json', '--profile'].includes(option)) return refused(`unknown option ${option}; --help tells what there is`)
@@ -53,7 +60,7 @@ export function parseBenchArguments(args: readonly string[]): ParsedArguments {
     } else if (option === '--json') json = value
     else profile = value
   }
-  return { kind: 'run', run: { ...only, quick, size, json, profile } }
+  return { kind: 'run', run: { ...only, quick, slow, size, json, profile } }
 }
 
 /** What `--help` prints. */
@@ -76,6 +83,7 @@ use the machine. Requests a second of two runs must not be compared, ratios may 
 Options
   --only ROWS      rows by number and 'user', separated by commas
   --quick          shorter: warm-up from 3 s, 3 rounds of 1 s, --size small
+  --slow           also the month of 10^7 intervals of row 26, a quarter of an hour
   --size small     10 000 users and 100 000 objects for row 11 instead of 100 000 and 1 000 000
   --json FILE      write everything that was measured to FILE
   --profile DIR    write a CPU profile of each service process into DIR (Chrome's dev tools show it); slows it down

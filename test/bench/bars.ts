@@ -37,7 +37,16 @@ export const bars = {
   hubStillness: atMost(20, 10, ' ms'),
   hubsInTime: atMost(3.5, 3.2, ' s'),
   acceptInTime: atMost(20, 10, ' s'),
+  contractLists: atMost(25, 10, ' ms'),
+  contractStatuses: atMost(120, 60, ' ms'),
+  licenses: { direction: 'at least', must: 100, stretch: 200, unit: '' },
   acceptMegabytes: atMost(100, 50, ' MB'),
+  usageRollUp: atMost(2, 1.5),
+  usageCloseMegabytes: atMost(500, 300, ' MB'),
+  reportCpu: atMost(1.3, 1),
+  reportSeconds: atMost(5, 3, ' s'),
+  reportMegabytes: atMost(250, 200, ' MB'),
+  usageView: atMost(2, 1.2),
   usageBatches: atLeast(0.75, 0.9),
   usageSingles: { direction: 'at least', must: 5000, stretch: 10_000, unit: '/s' },
 } as const satisfies Record<string, Bar>
@@ -63,8 +72,13 @@ export const rowTitles = {
   21: 'cluster sets and sync status of a large hub beside its own lists',
   22: 'the list of 20 hubs, 3 of which hang',
   23: 'accepting 100 spokes',
-  24: 'usage events in batches of 1,000',
-  25: 'single usage events',
+  24: 'lists among 100 000 contracts with 1 000 000 clusters',
+  25: 'licenses a second',
+  26: 'closing a month of usage: 10^5 and 10^6 intervals, 10^7 with --slow',
+  27: 'a usage report of 20,000 rows',
+  28: 'reading a stored view of usage',
+  29: 'usage events in batches of 1,000',
+  30: 'single usage events',
 } as const
 
 export type RowNumber = keyof typeof rowTitles

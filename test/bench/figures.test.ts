@@ -129,7 +129,7 @@ const runOf = (...args: string[]) => {
 }
 
 test('without arguments everything is measured at full size', (t) => {
-  t.deepEqual(runOf(), { rows: rowNumbers, usersView: true, quick: false, size: 'full', json: undefined, profile: undefined })
+  t.deepEqual(runOf(), { rows: rowNumbers, usersView: true, quick: false, slow: false, size: 'full', json: undefined, profile: undefined })
 })
 
 test('--only takes rows in any order, and the user\'s view by name', (t) => {

@@ -8,6 +8,7 @@ import type { Bench, Pace, Series } from './measure.ts'
 import { makeProgress } from './progress.ts'
 import { manyConnections, userOnMariaDb, userOnSqlite } from './rows/authenticated-read.ts'
 import { accessLog, listOfFifty, manyRoutes } from './rows/http-layer.ts'
+import { contractLists, issueLicenses } from './rows/contracts.ts'
 import { acceptSpokes, hubLists, silentHubsInList } from './rows/hubs.ts'
 import { permissionBatch } from './rows/permission-batch.ts'
 import { proxyLarge, proxySmall } from './rows/proxy-bytes.ts'
@@ -17,6 +18,9 @@ import { roundTrips } from './rows/round-trips.ts'
 import type { MeasureRow } from './rows/row.ts'
 import { signInStorm } from './rows/sign-in-storm.ts'
 import { startTime } from './rows/start-time.ts'
+import { usageMonths } from './rows/usage-months.ts'
+import { usageReport } from './rows/usage-report.ts'
+import { usageViews } from './rows/usage-views.ts'
 import { usageBatches, usageSingles } from './rows/usage-ingestion.ts'
 import { userSearch } from './rows/user-search.ts'
 import { formatComparison, formatGoals, summary, type BenchLine } from './table.ts'
@@ -43,8 +47,13 @@ const rows: Readonly<Record<RowNumber, { readonly measure: MeasureRow; readonly 
   21: { measure: hubLists, sides: 0, extraSeconds: 90 },
   22: { measure: silentHubsInList, sides: 0, extraSeconds: 25 },
   23: { measure: acceptSpokes, sides: 0, extraSeconds: 60 },
-  24: { measure: usageBatches, sides: 0, extraSeconds: 60 },
-  25: { measure: usageSingles, sides: 0, extraSeconds: 60 },
+  24: { measure: contractLists, sides: 0, extraSeconds: 90 },
+  25: { measure: issueLicenses, sides: 0, extraSeconds: 40 },
+  26: { measure: usageMonths, sides: 0, extraSeconds: 120 },
+  27: { measure: usageReport, sides: 0, extraSeconds: 60 },
+  28: { measure: usageViews, sides: 0, extraSeconds: 30 },
+  29: { measure: usageBatches, sides: 0, extraSeconds: 60 },
+  30: { measure: usageSingles, sides: 0, extraSeconds: 60 },
 }
 const usersViewSides = 10
 const usersViewExtraSeconds = 20

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import test from 'ava'
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { BucketDirectoryOptions } from '../../adapters/clouds/bucket-directory.ts'
 import { makeSdkBucketDirectory } from '../../adapters/clouds/bucket-directory.ts'
 import { makeEgressClient } from '../../adapters/clouds/sdk.ts'
@@ -12,6 +12,7 @@ import type { UserId } from '../../core/kernel/ids.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { storeWorld } from '../authz/stored-world.ts'
 import { eachDatabase } from '../support/databases.ts'
+import { until } from '../support/until.ts'
 import { startAzureEmulator } from './azure-emulator.ts'
 import { cloudCredentialStoreSuite } from './cloud-credential-store.suite.ts'
 import type { Emulator } from './emulator.ts'
@@ -183,3 +184,24 @@ for (const database of eachDatabase()) {
     }
   })
 }
+
+test.serial('a list that ends does not cut off another that is under way', async (t) => {
+  let release = (): void => undefined
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const slow = await startEmulator(async () => {
+    await released
+    return { status: 200, body: '<?xml version="1.0"?><ListAllMyBucketsResult><Buckets><Bucket><Name>late</Name></Bucket></Buckets></ListAllMyBucketsResult>' }
+  })
+  try {
+    const underWay = list(s3Key, { endpoints: { aws: slow.origin, azure: azure.origin, google: google.storage.origin, googleToken: google.tokens.origin } })
+    await until('the slow list is under way', () => slow.seen.length > 0 || undefined)
+    t.deepEqual(await namesOf(s3Key), buckets)
+    release()
+    t.deepEqual(await underWay, right(['late']))
+  } finally {
+    release()
+    await slow.stop()
+  }
+})

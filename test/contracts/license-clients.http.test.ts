@@ -130,6 +130,13 @@ test('the command line lists and shows contracts, issues a license, and revokes 
   t.is((await run(['contracts', 'show', 'x', ...account])).code, 2)
   const foreign = await run(['contracts', 'show', id, ...account], outsider.token)
   t.deepEqual([foreign.code, foreign.out], [1, ''])
+  t.is((await run(['contracts', 'licenses', id])).code, 1)
+  const serial = /^(\d+) +valid +offline .*$/m.exec((await run(['contracts', 'licenses', id], service.adminToken)).out)?.[1] ?? ''
+  t.is(serial, readLicense(printed.out, trusted, uid).serial)
+  t.is((await run(['contracts', 'revoke', id, '--license', serial])).code, 1)
+  t.like(await run(['contracts', 'revoke', id, '--license', serial], service.adminToken), { code: 0, out: `The license ${serial} is revoked.` })
+  t.regex((await run(['contracts', 'licenses', id], service.adminToken)).out, new RegExp(`^${serial} +revoked`))
+  t.is((await run(['contracts', 'revoke', id, '--license', serial], service.adminToken)).code, 1)
   t.is((await run(['contracts', 'revoke', id])).code, 1)
   t.like(await run(['contracts', 'revoke', id], service.adminToken), { code: 0, out: `The contract ${id} and its licenses are revoked.` })
   t.regex((await run(['contracts', 'show', id, ...account])).out, /state {5}revoked/)

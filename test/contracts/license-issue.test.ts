@@ -78,12 +78,16 @@ test('a contract is in force from the second of its start to the one before its 
 })
 
 test('a contract that changes during the request is read again; a revoked one is refused; one that changes each time is a conflict', async (t) => {
-  const changed = world({ locked: [contractOf({ version: 2 })] })
+  const later = (days: number): Contract => contractOf({ version: days, endsAt: new Date(now.getTime() + days * day) })
+  const changed = world({ locked: [later(31)] })
   unwrap(await changed.issue(call, { ...key, kind: 'offline' }))
   t.is(changed.stored.length, 1)
   t.deepEqual(changed.licensees, ['ops@example.com', 'ops@example.com'], 'an address outside of ASCII is left out')
   t.is(await tagOf({ locked: [contractOf({ version: 2, revokedAt: now })] }), 'LicenseProhibited')
-  t.is(await tagOf({ locked: [2, 3, 4].map((version) => contractOf({ version })) }), 'ContractChanged')
+  t.is(await tagOf({ locked: [31, 32, 33].map(later) }), 'ContractChanged')
+  const other = world({ locked: [contractOf({ version: 2, name: 'Another name' })] })
+  unwrap(await other.issue(call, { ...key, kind: 'offline' }))
+  t.is(other.licensees.length, 1, 'a change that a license does not show is none')
 })
 
 test('a program gets the license of the next contract when the quota of the first is reached, and none of a foreign one', async (t) => {

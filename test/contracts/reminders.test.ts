@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import test, { type ExecutionContext } from 'ava'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlBindingStore } from '../../adapters/sql/contracts/binding-store.ts'
+import { makeSqlDocumentRemovals } from '../../adapters/sql/contracts/document-removals.ts'
 import { makeSqlContractEvents } from '../../adapters/sql/contracts/contract-events.ts'
 import { makeSqlContractStore } from '../../adapters/sql/contracts/contract-store.ts'
 import { makeSqlAuthorityStore, makeSqlLicenseStore } from '../../adapters/sql/contracts/license-store.ts'
@@ -37,7 +38,7 @@ const makeWorld = async (db: SqlDatabase) => {
   })
   const unitOfWork = makeSqlUnitOfWork<ContractStores>(
     db,
-    (tx, audit) => ({ contracts: contracts(tx), bindings: bindings(tx), events: events(tx), licenses: licenses(tx), authorities: authorities(tx), audit, mail: recorded(outbox.bind(tx)) }),
+    (tx, audit) => ({ contracts: contracts(tx), bindings: bindings(tx), events: events(tx), licenses: licenses(tx), authorities: authorities(tx), documentRemovals: makeSqlDocumentRemovals(db)(tx), audit, mail: recorded(outbox.bind(tx)) }),
     makeSqlAuditTrail(db, makeAuditChain(makeHmacDigest(new Uint8Array(randomBytes(32))))),
   )
   let now = at

@@ -2,6 +2,9 @@ import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { duplicateFeatures, isActive, parseClusterUid, parseDisplayName, parseRecipients, parseTags, stateOf } from '../../core/contracts/contract-rules.ts'
+import { makeListRevocations, maxRevoked } from '../../core/contracts/revocations.ts'
+import type { LicenseSigner } from '../../core/contracts/ports.ts'
+import { secret } from '../../core/kernel/secret.ts'
 import type { ContractDraft } from '../../core/contracts/contract-terms.ts'
 import { emailLists, parseTerms, termsOf } from '../../core/contracts/contract-terms.ts'
 import type { Contract, ContractId } from '../../core/contracts/types.ts'
@@ -160,4 +163,20 @@ test('an owner sees no address of the vendor; a site admin does', (t) => {
     t.deepEqual([seen.start, seen.end], [contract.startsAt, contract.endsAt].map((each) => Math.floor(each.getTime() / 1000)) as [number, number])
     t.deepEqual(toAdministeredContract(contract, now).emails.usageAlertAdmin, ['secret@vendor.example'])
   }))
+})
+
+test('a revocation list has all revoked licenses, or there is none', async (t) => {
+  const now = new Date('2028-03-01T00:00:00Z')
+  const listed: number[] = []
+  const listOf = (count: number) =>
+    makeListRevocations({
+      authorities: { unexpired: async () => [{ id: 1, certificatePem: '', key: secret(''), notBefore: now, notAfter: now }] },
+      clock: { now: () => now },
+      licenses: { listRevoked: async (_id, _now, limit) => Array.from({ length: Math.min(count, limit) }, (_, n) => ({ serial: String(n), revokedAt: now })) },
+      signer: { signRevocations: async (_authority: unknown, revoked: readonly unknown[]) => (listed.push(revoked.length), 'list') } as unknown as LicenseSigner,
+    })()
+  t.is(unwrap(await listOf(maxRevoked)), 'list')
+  const full = await listOf(maxRevoked + 1)
+  t.is(isLeft(full) && full.left.tag, 'RevocationListFull')
+  t.deepEqual(listed, [maxRevoked])
 })

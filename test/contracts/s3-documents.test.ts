@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import test from 'ava'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { makeS3Documents } from '../../adapters/clouds/s3-documents.ts'
@@ -8,59 +8,23 @@ import { makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
 import { linkSeconds } from '../../core/contracts/document-rules.ts'
 import type { ContractDocument } from '../../core/contracts/types.ts'
 import { attachment } from '../../plugins/kit/attachment.ts'
-import { startEmulator, type Emulator, type Said, type SeenCall } from '../clouds/emulator.ts'
 import { surroundWithTraps } from '../clouds/hostile-surroundings.ts'
-import { presignatureOf, signatureOf } from '../clouds/s3-emulator.ts'
 import { unwrap } from '../support/outcome.ts'
+import { startS3Store } from './s3-store.ts'
 
 surroundWithTraps()
 
-const account = { accessKeyId: 'AKIAHARBOUR', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY', buckets: [] }
 const egress = makeEgressClient(makeEgressPolicy(new Set(['loopback'])), true)
 const now = new Date('2026-05-01T08:00:00.000Z')
 const until = new Date(now.getTime() + linkSeconds * 1000)
 const seconds = (count: number): Date => new Date(now.getTime() + count * 1000)
 
-/** Objects in memory, for requests and links whose signature is right and which have not expired by the clock of the store. */
 const startStore = async () => {
-  const objects = new Map<string, { readonly body: string; readonly type: string }>()
   const place = { now }
-  const refusal = (status: number, code: string): Said => ({ status, body: `<?xml version="1.0"?><Error><Code>${code}</Code><Message>vendor text</Message></Error>` })
-  const fault = async (call: SeenCall): Promise<string | undefined> => {
-    if (call.url.searchParams.has('X-Amz-Signature')) {
-      const query = call.url.searchParams
-      const start = Date.parse(String(query.get('X-Amz-Date')).replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'))
-      if (place.now.getTime() >= start + Number(query.get('X-Amz-Expires')) * 1000) return 'AccessDenied'
-      return (await presignatureOf(call, account, 'eu-central-1')) === query.get('X-Amz-Signature') ? undefined : 'SignatureDoesNotMatch'
-    }
-    const [, signedHeaders = '', signature] = /SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$/.exec(call.headers.authorization ?? '') ?? []
-    const hash = call.headers['x-amz-content-sha256']
-    if (call.method === 'PUT' && hash !== 'UNSIGNED-PAYLOAD' && hash !== createHash('sha256').update(call.body).digest('hex')) return 'XAmzContentSHA256Mismatch'
-    return (await signatureOf(call, account, 'eu-central-1', signedHeaders.split(';'))) === signature ? undefined : 'SignatureDoesNotMatch'
-  }
-  const emulator: Emulator = await startEmulator(async (call) => {
-    const wrong = await fault(call)
-    if (wrong !== undefined) return refusal(403, wrong)
-    const { pathname, searchParams } = call.url
-    const found = objects.get(pathname)
-    if (call.method === 'PUT') objects.set(pathname, { body: call.body, type: String(call.headers['content-type']) })
-    if (call.method === 'DELETE') {
-      objects.delete(pathname)
-      return { status: 204 }
-    }
-    if (call.method === 'PUT') return { status: 200 }
-    if (found === undefined) return call.method === 'HEAD' ? { status: 404 } : refusal(404, 'NoSuchKey')
-    if (call.method === 'HEAD') return { status: 200, headers: { 'content-type': found.type } }
-    return {
-      status: 200,
-      body: found.body,
-      headers: { 'content-type': searchParams.get('response-content-type') ?? found.type, 'content-disposition': searchParams.get('response-content-disposition') ?? '' },
-    }
-  })
-  const url = emulator.origin.replace('http://', `s3://${account.accessKeyId}:${encodeURIComponent(account.secretAccessKey)}@`)
-  const parsed = parseDocumentUrl(`${url}/contracts/moorage/documents?region=eu-central-1&tls=off`)
+  const store = await startS3Store(() => place.now)
+  const parsed = parseDocumentUrl(store.url)
   if (parsed?.kind !== 's3') throw new Error('The URL of the store is not understood.')
-  return { emulator, objects, place, at: parsed.s3, documents: makeS3Documents({ place: parsed.s3, egress, dispositionOf: attachment }) }
+  return { ...store, place, at: parsed.s3, documents: makeS3Documents({ place: parsed.s3, egress, dispositionOf: attachment }) }
 }
 
 const pdf = '%PDF-1.7\nterms\n%%EOF\n'

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { plugins } from '../../composition/plugins.ts'
 import type { AnyPlugin } from '../../plugins/kit/plugin.ts'
 import { drawClusters } from './draw-clusters.ts'
+import { drawUsage } from './draw-usage.ts'
 import { arrowAlong, box, label, picture } from './svg-parts.ts'
 
 const width = 1080
@@ -66,9 +67,11 @@ export const drawArchitecture = (list: readonly Pick<AnyPlugin, 'id' | 'summary'
 
 export const drawingPath = new URL('../../docs/architecture.svg', import.meta.url)
 export const clustersDrawingPath = new URL('../../docs/clusters.svg', import.meta.url)
+export const usageDrawingPath = new URL('../../docs/usage.svg', import.meta.url)
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   writeFileSync(drawingPath, drawArchitecture(plugins))
   writeFileSync(clustersDrawingPath, drawClusters())
-  process.stdout.write(`docs/clusters.svg drawn, docs/architecture.svg drawn from ${plugins.length} plugins\n`)
+  writeFileSync(usageDrawingPath, drawUsage())
+  process.stdout.write(`docs/clusters.svg and docs/usage.svg drawn, docs/architecture.svg drawn from ${plugins.length} plugins\n`)
 }

@@ -4,8 +4,9 @@ import 'reflect-metadata'
 import { plugins } from '../../composition/plugins.ts'
 import type { AsvsTable } from './asvs-table.ts'
 import { asvsMarkdown, fromRoot, linesOf, readAsvsTable, tableProblems, unprovenLines } from './asvs-table.ts'
-import { clustersDrawingPath, drawArchitecture, drawingPath } from './draw-architecture.ts'
+import { clustersDrawingPath, drawArchitecture, drawingPath, usageDrawingPath } from './draw-architecture.ts'
 import { drawClusters } from './draw-clusters.ts'
+import { drawUsage } from './draw-usage.ts'
 
 const read = (path: string): string | undefined => (existsSync(fromRoot(path)) ? readFileSync(fromRoot(path), 'utf8') : undefined)
 
@@ -46,6 +47,10 @@ test('the picture in docs shows the plugins that there are (draw it again: npm r
 
 test('the picture of hubs and spokes is the one that is drawn (draw it again: npm run docs:draw)', (t) => {
   t.is(readFileSync(clustersDrawingPath, 'utf8'), drawClusters())
+})
+
+test('the picture of usage is the one that is drawn (draw it again: npm run docs:draw)', (t) => {
+  t.is(readFileSync(usageDrawingPath, 'utf8'), drawUsage())
 })
 
 test('a plugin’s text cannot break the picture', (t) => {

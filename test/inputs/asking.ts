@@ -48,8 +48,8 @@ const hasShape = ({ json, headers }: ServiceAnswer): boolean => {
   return typeof body?.message === 'string' && body.message !== '' && typeof body.url === 'string' && /^application\/json/.test(String(headers['content-type']))
 }
 
-/** The other side of a cluster route: it is documented that it may not answer. */
-const isUpstream = ({ json }: ServiceAnswer): boolean => /Cluster|Credential|Address/.test(String((json as { code?: unknown } | undefined)?.code))
+/** The other side of a cluster route, and what these services do not have: it is documented that it may not answer. */
+const isUpstream = ({ json }: ServiceAnswer): boolean => /Cluster|Credential|Address|CustomTokensOff/.test(String((json as { code?: unknown } | undefined)?.code))
 
 /** What is wrong with an answer to bad input, or undefined. `wanted` is the list of statuses that are right. */
 export const fault = (answer: ServiceAnswer, wanted?: readonly number[]): string | undefined => {
@@ -58,9 +58,9 @@ export const fault = (answer: ServiceAnswer, wanted?: readonly number[]): string
   return answer.status >= 400 && !hasShape(answer) ? `${answer.status} without the documented body: ${answer.text.slice(0, 200)}` : undefined
 }
 
-/** What stands in the log of changes, without the tokens of kubeconfigs: the GET that makes them is asked with good input too. */
+/** What is in the log of changes, without downloads and the tokens of kubeconfigs: the GETs that make them are asked with good input too. */
 const changes = (service: PopulatedService): unknown =>
-  service.sql("select action, count(*) as n from audit_events where result <> 'denied' and action <> 'cluster.token_created' and object_name not like 'kubeconfig-%' group by action order by action")
+  service.sql("select action, count(*) as n from audit_events where result <> 'denied' and action not in ('cluster.token_created', 'document.downloaded') and object_name not like 'kubeconfig-%' group by action order by action")
 
 /** Runs bad input against a service; afterwards nothing may have changed and no line above `info` may have been logged. */
 export const withoutEffect = async (t: ExecutionContext, work: (service: PopulatedService) => Promise<readonly string[]>): Promise<void> => {

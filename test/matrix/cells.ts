@@ -38,7 +38,7 @@ const verdicts: Readonly<Record<Decision, (status: number) => boolean>> = {
 }
 
 /** Reads that answer 404 for a plain no: nobody follows anybody here, shows a membership, has a picture or a task, sees a cluster of others by its UID, and there is no bus outside of the process. */
-const answersNoBy404 = /\/avatars\/\{|\/following\/\{|\/public_members\/\{|\/tasks\/\{|\/clustersv2\/identity\/\{|\/user\/bus\//
+const answersNoBy404 = /\/avatars\/\{|\/following\/\{|\/public_members\/\{|\/tasks\/\{|\/clustersv2\/identity\/\{|\/user\/bus\/|\/usage\/\{owner\}\/bus-credentials/
 
 /** Whether the answer is what the declarations say. */
 export const isExpected = ({ route, method, expected, status }: Cell): boolean => {

@@ -25,8 +25,8 @@ test.serial('every route answers every caller as it is declared, however the cre
   for (const decision of ['unauthenticated', 'denied', 'hidden', 'admitted'] as const) t.true(cells.some(({ expected }) => expected === decision), decision)
   t.deepEqual(cells.filter((cell) => !isExpected(cell)).map(show), [], 'where the answer is 404 and admitted is expected, add an object of the type to test/support/populated-service.ts')
   const audited = service.sql('select distinct action, result from audit_events where id > ?', Number(rowsBefore[0]?.['n'] ?? 0))
-  const made = new Set<unknown>(['token.created', 'token.deleted', 'cluster.token_created'])
-  t.deepEqual(audited.filter(({ action, result }) => result !== 'denied' && !made.has(action)), [], 'nothing was changed but tokens made by the GET that makes them')
+  const made = new Set<unknown>(['token.created', 'token.deleted', 'cluster.token_created', 'document.downloaded'])
+  t.deepEqual(audited.filter(({ action, result }) => result !== 'denied' && !made.has(action)), [], 'nothing was changed but tokens and records of downloads, made by the GETs that make them')
 })
 
 test.serial('two credentials of two people are refused everywhere, and so is a session where it may not change', async (t) => {

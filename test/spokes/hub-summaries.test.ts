@@ -85,7 +85,8 @@ test('of 20 hubs 3 hang, 1 refuses and 1 is gone: the list is whole, and the res
   const hubs = await Promise.all(Array.from({ length: 20 }, (_, index) => startHub(index)))
   t.teardown(() => Promise.all(hubs.map((hub) => hub.stop())))
   for (const [index, hub] of hubs.entries()) await importHub(hub, org, `hub-${String(index).padStart(2, '0')}`)
-  const hanging = [2, 11, 19]
+  // Among the first that are asked: the others need not answer before these are given up.
+  const hanging = [1, 2, 4]
   for (const index of hanging) hubs[index]!.on('/api', () => undefined)
   hubs[5]!.acceptsToken = false
   await hubs[6]!.stop()

@@ -191,21 +191,54 @@ type Header = NonNullable<Response['headers']>[string]
 const resolveHeader = (document: OpenApiDocument, header: Header): { readonly required?: boolean; readonly schema: Schema } =>
   '$ref' in header ? (document.components['headers']?.[header.$ref.replace('#/components/headers/', '')] as { schema: Schema }) : header
 
-/** Answers a function that says where a value does not fit a schema of the document. */
-const makeValidator = (document: OpenApiDocument) => {
+type Compiled = ReturnType<Ajv2020['compile']>
+
+/** Compiled schemas of documents that agree on each component: what one of them has compiled, the next one has too. */
+interface Compiler {
+  readonly ajv: Ajv2020
+  /** The text of each component, by name. */
+  readonly components: Map<string, string>
+  readonly byText: Map<string, Compiled>
+}
+
+/** Of this process. Nearly all its documents describe routes of the same product, so there is one; another for a test's own document. */
+const compilers: Compiler[] = []
+
+const makeCompiler = (): Compiler => {
   // The document was linted by a test of its own: its schemas are not checked once more for each service.
-  const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false })
+  const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false, meta: false })
   addFormats.default(ajv)
   for (const format of ['int64', 'int32', 'double', 'binary']) ajv.addFormat(format, true)
+  const compiler: Compiler = { ajv, components: new Map(), byText: new Map() }
+  compilers.push(compiler)
+  return compiler
+}
+
+const withIds = (closed: Schema): object => JSON.parse(JSON.stringify(closed).replaceAll('"#/components/schemas/', '"moorage:')) as object
+
+/** Answers the compiler that knows the components of a document, or that can learn those which it lacks. */
+const compilerOf = (schemas: Readonly<Record<string, Schema>>): Compiler => {
+  const texts = Object.entries(schemas).map(([name, schema]) => ({ name, schema, text: JSON.stringify(schema) }))
+  const compiler = compilers.find(({ components }) => texts.every(({ name, text }) => (components.get(name) ?? text) === text)) ?? makeCompiler()
+  const close = closer(schemas)
+  for (const { name, schema, text } of texts) {
+    if (compiler.components.has(name)) continue
+    compiler.components.set(name, text)
+    compiler.ajv.addSchema(withIds(close(schema, true)), `moorage:${name}`)
+  }
+  return compiler
+}
+
+/** Answers a function that says where a value does not fit a schema of the document. */
+const makeValidator = (document: OpenApiDocument) => {
+  const { ajv, byText } = compilerOf(document.components.schemas)
   const close = closer(document.components.schemas)
-  const components = Object.fromEntries(Object.entries(document.components.schemas).map(([name, schema]) => [name, close(schema, true)]))
-  ajv.addSchema({ $id: 'moorage:', components: { schemas: components } })
-  const byText = new Map<string, ReturnType<typeof ajv.compile>>()
-  const compiled = onceFor((schema: Schema): ReturnType<typeof ajv.compile> => {
-    const closed = JSON.stringify(close(schema, false)).replaceAll('"#/components', '"moorage:#/components')
+  const compiled = onceFor((schema: Schema): Compiled => {
+    const closed = withIds(close(schema, false))
+    const text = JSON.stringify(closed)
     // Many operations say the same in objects of their own.
-    const validate = byText.get(closed) ?? ajv.compile(JSON.parse(closed) as object)
-    byText.set(closed, validate)
+    const validate = byText.get(text) ?? ajv.compile(closed)
+    byText.set(text, validate)
     return validate
   })
   return (schema: Schema, value: unknown): string | undefined => {

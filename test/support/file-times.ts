@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { kindOf } from './test-files.ts'
@@ -29,7 +29,8 @@ export const withFileTimes = async <A>(work: (path: string) => Promise<A>): Prom
     const times = readFileTimes(path)
     const measured = new Set(times.map(({ file }) => file))
     const all = [...times, ...readFileTimes().filter(({ file }) => !measured.has(file))]
-    writeFileSync(timesFile, all.map((each) => `${JSON.stringify(each)}\n`).join(''))
+    writeFileSync(`${path}.all`, all.map((each) => `${JSON.stringify(each)}\n`).join(''))
+    renameSync(`${path}.all`, timesFile)
     return { result, times }
   } finally {
     rmSync(path, { force: true })

@@ -5,6 +5,9 @@ import { ClusterStoreToken, CredentialCodecToken } from '../../core/clusters/por
 import type { AccountId } from '../../core/kernel/ids.ts'
 import { EntropyToken, secret, SecretBoxToken } from '../../core/kernel/secret.ts'
 import { migratedSqlitePath } from './databases.ts'
+import { plantContract, type PlantedContract } from './plant-contract.ts'
+import { plantLicenseAuthority } from './plant-license-authority.ts'
+import { plantUsage } from './plant-usage.ts'
 import type { ServiceAnswer } from './send-json.ts'
 import type { TestService } from './service.ts'
 import { startService } from './service.ts'
@@ -15,7 +18,7 @@ export type Person = (typeof people)[number]
 export const password = 'quiet-lantern-over-water-17'
 
 /** Names and ids that requests can use. */
-export interface Populated {
+export interface Populated extends PlantedContract {
   readonly org: string
   readonly orgId: number
   readonly hiddenOrg: string
@@ -96,13 +99,16 @@ const populate = async (service: TestService): Promise<Populated> => {
   }
   const orgId = (org.json as { id: number }).id
   const cluster = await addCluster(service, orgId)
-  return { org: 'harbour', orgId, hiddenOrg: 'lagoon', cluster, robot: 'lifter', repository: 'pantry', teamIds, roleId: (role.json as { id: number }).id, userIds }
+  await plantLicenseAuthority(service)
+  const contract = await plantContract(service, 'harbour', populatedClusterUid, 'Mooring')
+  await plantUsage(service, { name: 'harbour', id: orgId, clusterUid: populatedClusterUid, text: 'Mooring' })
+  return { ...contract, org: 'harbour', orgId, hiddenOrg: 'lagoon', cluster, robot: 'lifter', repository: 'pantry', teamIds, roleId: (role.json as { id: number }).id, userIds }
 }
 
-/** The real service with an organization, its people by level, a role and a cluster. */
+/** The real service of a vendor, which has every route but those of a marketplace, with an organization, its people by level, a role, a cluster, a contract and usage. */
 export const startPopulatedService = async (settings: Readonly<Record<string, string>> = {}): Promise<PopulatedService> => {
   const databasePath = await migratedSqlitePath()
-  const service = await startService({ settings: { MOORAGE_DATABASE_URL: `sqlite:${databasePath}`, ...settings } })
+  const service = await startService({ settings: { MOORAGE_DATABASE_URL: `sqlite:${databasePath}`, MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', MOORAGE_BILLING_ENABLED: 'true', ...settings } })
   const world = await populate(service)
   const sql: PopulatedService['sql'] = (statement, ...binds) => {
     const database = new Database(databasePath, { timeout: 5000 })

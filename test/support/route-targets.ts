@@ -2,11 +2,13 @@ import type { AssembledRoute } from '../../composition/assemble.ts'
 import { propsOf } from '../../composition/http/request/query-string.ts'
 import { optionalInner, repeatedItem } from '../../plugins/kit/codecs.ts'
 import { pathNames } from '../../composition/http/openapi/parameters.ts'
+import { plantedUsage } from './plant-usage.ts'
 import { populatedClusterUid, type Populated } from './populated-service.ts'
 
 const idValue = (path: string, world: Populated): string | undefined => {
   if (path.startsWith('/tasks/')) return '00000000-0000-4000-8000-000000000000'
   if (path.startsWith('/authz/roles')) return String(world.roleId)
+  if (path.includes('/contracts/')) return String(world.contractId)
   return /tokens\/\{id\}|\/(invitations|orphaned|deleted_accounts)\//.test(path) ? '1' : undefined
 }
 
@@ -39,11 +41,22 @@ const pathValue = (route: AssembledRoute, name: string, world: Populated): strin
     digest: 'd'.repeat(43),
     userid: String(world.userIds.eddie),
     token: 'x'.repeat(32),
+    serial: world.serial,
+    ccID: String(world.boundClusterId),
+    year: plantedUsage.year,
+    month: plantedUsage.month,
+    clusterUID: plantedUsage.clusterUid,
+    objectID: plantedUsage.objectUid,
+    namespaceName: plantedUsage.namespace,
+    ref: linkOf(world).pathname.split('/').at(-1) ?? '',
   }
   const value = values[name] ?? (name === 'id' ? idValue(path, world) : undefined)
   if (value === undefined) throw new Error(`test/support/route-targets.ts does not know the value of {${name}} of ${id}: add it there`)
   return value
 }
+
+const linkOf = ({ documentLink }: Populated): URL => new URL(documentLink, 'https://platform.example')
+const inLink = (name: string) => (world: Populated): string => linkOf(world).searchParams.get(name) ?? ''
 
 const queryValues: Readonly<Record<string, (world: Populated) => string>> = {
   org: (world) => world.org,
@@ -54,6 +67,10 @@ const queryValues: Readonly<Record<string, (world: Populated) => string>> = {
   operation: () => 'check',
   id: () => '1',
   url: () => 'https://127.0.0.1:1/charts',
+  expires: inLink('expires'),
+  name: inLink('name'),
+  type: inLink('type'),
+  signature: inLink('signature'),
 }
 
 /** A well-formed address of a route in the populated world, with the query parameters that it cannot do without. */

@@ -38,11 +38,14 @@ export interface ServiceProcess {
 
 export const mainFile = fileURLToPath(new URL('../../composition/main.ts', import.meta.url))
 
-/** The environment of a child: PATH, HOME and the cache of compiled modules of this one, and no variable of the product. */
+/** How this process loads modules: the cache of compiled ones, and the bundle of packages. */
+const loading = ['NODE_COMPILE_CACHE', 'NODE_OPTIONS']
+
+/** The environment of a child: PATH, HOME and how this one loads modules, and no variable of the product. */
 export const cleanEnvironment = (more: Readonly<Record<string, string>>): NodeJS.ProcessEnv => ({
   PATH: process.env['PATH'] ?? '',
   HOME: process.env['HOME'] ?? '',
-  ...(process.env['NODE_COMPILE_CACHE'] === undefined ? {} : { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }),
+  ...Object.fromEntries(loading.map((name) => [name, process.env[name]])),
   ...more,
 })
 

@@ -2,6 +2,7 @@ import { subscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Server } from 'node:http'
 import type { Duplex, Writable } from 'node:stream'
+import { gunzipSync } from 'node:zlib'
 import type { AnswerCheck } from './answer-check.ts'
 
 /** Every answer of one listener in this process, held against its document. */
@@ -123,7 +124,9 @@ subscribe('http.server.request.start', (message) => {
   const { method = '', url: target = '' } = request
   collect(response, (bytes) => {
     const head = (response as unknown as { readonly _header: string | null })._header ?? ''
-    watch.check({ method, target, status: statusIn(head), headers: headersIn(head), body: method === 'HEAD' ? '' : bytes?.toString('utf8') })
+    const headers = headersIn(head)
+    const body = bytes !== undefined && bytes.length > 0 && headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes
+    watch.check({ method, target, status: statusIn(head), headers, body: method === 'HEAD' ? '' : body?.toString('utf8') })
   })
 })
 

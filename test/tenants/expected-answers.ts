@@ -10,6 +10,11 @@ const nameTaken: Harmless = { why: 'names are one space for all: each caller lea
 const ignored: Harmless = { why: 'the key has no meaning in this deployment and no effect', says: /"ownerName":"north"|"alreadyImported":true/ }
 const noPermissions: Harmless = { why: 'an object that is not of this organization: no permissions', says: /"allowedPermissions":\[\]\}\]?$/ }
 
+const unknownCluster: Harmless = { why: 'a cluster that the account does not have', says: /"isImported":false,"name":"",/ }
+const unknownContract: Harmless = { why: 'the answer is that the account has no such contract', says: /"error":"[^"]/ }
+const ownContracts: Harmless = { why: 'the own contracts for a UID, none or those to which the caller has bound it', says: /^\[(\]$|\{"id":1,.*"orgOrUser":"north")/ }
+const ownLicenses = 'a UID is no secret: a license of the own contract for it opens nothing of the other tenant'
+
 /** Requests of north's people that may succeed although they name something of south. */
 export const harmless: Readonly<Record<string, Harmless>> = {
   'identity.getCaller [query check_client_org]': { why: 'the answer is about the caller', says: /"login":"north-/ },
@@ -44,6 +49,18 @@ export const harmless: Readonly<Record<string, Harmless>> = {
   'clusters.validateImport [body basicInfo.userID]': ignored,
   'clusters.validateImport [body basicInfo.hubClusterID]': ignored,
   'clusters.reconfigureCluster [body basicInfo.userID]': ignored,
+  'contracts.listContractsOfCluster [path clusterID]': ownContracts,
+  'contracts.listContractsWithoutCluster [path clusterID]': ownContracts,
+  'contracts.getClusterStatus [path clusterID]': unknownCluster,
+  'contracts.getClusterStatus [path clusterID, query contract]': unknownCluster,
+  'contracts.getClusterStatus [query contract]': unknownContract,
+  'contracts.listClusterStatuses [query contract]': unknownContract,
+  'contracts.listClusterStatuses [body clusters]': unknownCluster,
+  'contracts.listClusterStatuses [query contract, body clusters]': unknownCluster,
+  'contracts.assignCluster [body clusterId]': { why: ownLicenses, says: /^$/ },
+  'contracts.makeProxyValues [body clusterID]': { why: ownLicenses, says: /^\{"encodedLicenses":\{"database-1":"[^"]+"\}\}$/ },
+  'contracts.issueForMachine [body cluster]': { why: ownLicenses, says: /^\{"contract":\{"id":"1",/ },
+  'usage.reportEvents [body clusterUID]': { why: 'a cluster that an own contract is bound to: two accounts with one UID count separately', says: /^\{"results":\[\{"id":"1","result":"(accepted|repeated)"\}\]\}$/ },
 }
 
 const siteAdmin = 'for site admins'
@@ -54,9 +71,22 @@ const noHelm = 'the service of this test has no helm'
 const noSuchRelease = 'the cluster has no release that an editor made'
 const nothingThere = 'nothing may be requested from the address of the repository'
 
+const contractAdministration = [
+  'listAllContracts', 'createContracts', 'getAnyContract', 'updateContract', 'deleteContract', 'extendContract', 'revokeContract', 'listAnyContractAudit',
+  'listAnyContractClusters', 'bindAnyClusters', 'listAnyUnboundClusters', 'getAnyClusterStatus', 'listAnyClusterStatuses', 'unbindAnyCluster', 'renameAnyCluster',
+  'retagAnyCluster', 'linkAnyDocument', 'uploadDocument', 'removeDocument', 'issueAnyLicense', 'listAnyLicenses', 'revokeLicense', 'listProducts',
+]
+
+const usageSummaries = [
+  'listGeneratedMonths', 'getObjectHistory', 'getDatabaseObjects', 'getDatabaseClusters', 'getDatabaseNamespaces', 'getDatabaseKinds', 'getDatabaseContracts', 'getDatabaseQuotas', 'getDatabaseModes',
+  'getBackupClusters', 'getBackupContracts', 'getVaultClusters', 'getVaultContracts', 'getIngressClusters', 'getIngressContracts', 'getDatabaseQuotasOfObject', 'getDatabaseModesOfObject', 'downloadReport',
+]
+
 /** Requests about the own tenant alone that its owner is refused, and why. */
 export const refusedToOwner: Readonly<Record<string, string>> = {
   'tasks.cancel []': 'the task has ended',
+  ...Object.fromEntries(usageSummaries.map((route) => [`usage.${route} []`, siteAdmin])),
+  'usage.getBusCredentials []': 'the service of this test has no NATS',
   'identity.checkFollowing []': 'users cannot follow themselves',
   'identity.checkOwnFollowing []': isPrivate,
   'identity.followUser []': isPrivate,
@@ -109,6 +139,7 @@ export const refusedToOwner: Readonly<Record<string, string>> = {
   'organizations.revokeToken []': 'the token is not confined to the organization',
   'identity.deleteToken []': gone,
   'identity.removeAccountEmail []': 'a request before this one made it the primary one',
+  'organizations.deleteOrganization []': 'the organization has a contract',
   'organizations.acceptInvitation []': 'the owner is a member already',
   'packages.installRelease []': 'there is a release of that name',
   'packages.rollbackRelease []': 'the release has one revision',
@@ -133,6 +164,8 @@ export const refusedToOwner: Readonly<Record<string, string>> = {
   'chart-repositories.listKnownCharts []': nothingThere,
   'chart-repositories.listKnownVersions []': nothingThere,
   'clusters.importCluster []': 'the cluster is imported already',
+  ...Object.fromEntries(contractAdministration.map((name) => [`contracts.${name} []`, siteAdmin])),
+  'identity.getExtIdpToken []': 'the service of this test has no key for it',
   'clouds.listBuckets []': 'the cluster has no such secret',
   'clusters.deleteCluster []': 'the cluster was removed before',
   'clusters.proxy DELETE []': 'the cluster was removed before',

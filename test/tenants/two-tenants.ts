@@ -5,7 +5,10 @@ import { expectStatus, importCluster } from '../clusters/cluster-world.ts'
 import { migratedSqlitePath } from '../support/databases.ts'
 import { startFakeKubernetes, type FakeKubernetes } from '../support/fake-kubernetes.ts'
 import { plantBusToken } from '../support/plant-bus-token.ts'
+import { plantContract, type PlantedContract } from '../support/plant-contract.ts'
+import { plantLicenseAuthority } from '../support/plant-license-authority.ts'
 import { plantTask } from '../support/plant-task.ts'
+import { plantUsage } from '../support/plant-usage.ts'
 import { serveRelease } from '../support/serve-release.ts'
 import { startService, type TestService } from '../support/service.ts'
 
@@ -26,7 +29,7 @@ export interface Member {
 }
 
 /** One organization with everything that belongs to it; the other one has the same shape. */
-export interface Tenant {
+export interface Tenant extends PlantedContract {
   readonly org: string
   readonly orgId: number
   /** Stands in every text of this tenant that nobody outside has seen, and nowhere else. */
@@ -116,17 +119,22 @@ const makeTenant = async (service: TestService, database: SqlDatabase, org: stri
   const { id: robotId } = (await expectStatus(service.send('POST', `/api/v1/orgs/${org}/robots`, as({ name: robot, description: canary, team_ids: [team.json.id] })), 201)).json
   const { id: robotTokenId } = (await expectStatus(service.send('POST', `/api/v1/orgs/${org}/robots/${robot}/tokens`, as({ name: canary })), 201)).json
   const invitation = await plantInvitation(database, made.json.id as number, owner, `${owner.login}@${canary}.example`)
+  const contract = await plantContract(service, org, kubernetes.uid, canary)
+  const { contractId, boundClusterId } = contract
+  await plantUsage(service, { name: org, id: made.json.id as number, clusterUid: kubernetes.uid, text: canary })
+  await expectStatus(service.send('POST', `/api/v1/user/contracts/${contractId}/clusters/${boundClusterId}/issue-license?org=${org}`, as()), 200)
   return {
-    ...invitation, robot, robotId, robotTokenId, org, canary, owner, viewer, cluster, credential, repository, repositoryUrl, kubernetes, orgId: made.json.id, teamId: team.json.id, roleId: role.json.id, clusterId: imported.json.id,
+    ...contract, ...invitation, robot, robotId, robotTokenId, org, canary, owner, viewer, cluster, credential, repository, repositoryUrl, kubernetes, orgId: made.json.id, teamId: team.json.id, roleId: role.json.id, clusterId: imported.json.id,
     busTokenId: await plantBusToken(service, made.json.id as number),
     taskRef: await plantTask(service, { tenantId: made.json.id as number, actor: owner, text: canary }),
   }
 }
 
-/** The real service with two organizations of one shape, which know nothing of one another. */
+/** The real service of a vendor, which has every route but those of a marketplace, with two organizations of one shape, which know nothing of one another. */
 export const startTwoTenants = async (): Promise<TwoTenants> => {
   const url = `sqlite:${await migratedSqlitePath()}`
-  const service = await startService({ settings: { MOORAGE_DATABASE_URL: url, MOORAGE_TLS: 'false' } })
+  const service = await startService({ settings: { MOORAGE_DATABASE_URL: url, MOORAGE_TLS: 'false', MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', MOORAGE_BILLING_ENABLED: 'true' } })
+  await plantLicenseAuthority(service)
   const database = await openDatabase(url)
   const north = await makeTenant(service, database, 'north')
   const south = await makeTenant(service, database, 'south')
@@ -178,6 +186,14 @@ export const rowsOf = async (database: SqlDatabase, tenant: Tenant): Promise<Rea
     packageDrivers: await read('package_drivers', 'account_id', [tenant.orgId, ...users]),
     busIdentities: await read('bus_identities', 'owner_id', [tenant.orgId, ...users]),
     busTokens: await read('bus_users', 'owner_id', [tenant.orgId, ...users]),
+    contracts: await read('contracts', 'owner_id', [tenant.orgId, ...users]),
+    boundClusters: await read('contract_clusters', 'owner_id', [tenant.orgId, ...users]),
+    boundClusterTags: await read('contract_cluster_tags', 'owner_id', [tenant.orgId, ...users]),
+    boundClusterIntervals: await read('contract_cluster_intervals', 'contract_id', [tenant.contractId]),
+    contractEvents: await read('contract_events', 'contract_id', [tenant.contractId]),
+    licenses: await read('licenses', 'owner_id', [tenant.orgId, ...users]),
+    usageClusters: await read('usage_clusters', 'owner_id', [tenant.orgId, ...users]),
+    usageMonths: await read('usage_months', 'owner_id', [tenant.orgId, ...users]),
     audit: await read('audit_events', 'tenant_id', [tenant.orgId]),
   }
 }

@@ -17,34 +17,25 @@ const withTags = (rows: Knex.QueryBuilder): Knex.QueryBuilder =>
 
 const byName: Shown = (_, rows, cut) => cut(withTags(rows).orderBy(['b.display_name', 'b.id']))
 
-/** The clusters of offline contracts that are in force, one row for each cluster. */
+/** The clusters of offline contracts that are in force, one row for each cluster: read from an index alone. */
 const licensed = (k: Knex, p: Params<'ownerId' | 'now'>): Knex.QueryBuilder =>
   k.from(
     activeAt(k('contract_clusters as b').join('contracts as c', 'c.id', 'b.contract_id'), p('now'))
       .where('b.owner_id', p('ownerId'))
       .where('c.allows_offline', 1)
-      .groupBy('b.owner_id', 'b.cluster_uid')
-      .select('b.owner_id', 'b.cluster_uid', k.raw('min(b.display_name) as display_name'))
+      .groupBy('b.cluster_uid')
+      .select('b.cluster_uid')
       .as('l'),
   )
 
 interface LicensedRow {
   readonly cluster_uid: string
-  readonly display_name: string
-  readonly tags: string | null
 }
 
 const statementsOf = (db: SqlDatabase) => ({
   list: pageQuery(db, (k, p: Params<'contractId'>) => k('contract_clusters as b').where('b.contract_id', p('contractId')), byName),
   find: db.prepare((k, p: Params<'contractId' | 'id'>) => withTags(k('contract_clusters as b')).where('b.id', p('id')).where('b.contract_id', p('contractId'))),
-  licensed: pageQuery(db, licensed, (_, rows, cut) =>
-    cut(
-      rows
-        .leftJoin('contract_cluster_tags as t', (on) => on.on('t.owner_id', 'l.owner_id').on('t.cluster_uid', 'l.cluster_uid'))
-        .select('l.cluster_uid', 'l.display_name', 't.tags')
-        .orderBy('l.cluster_uid'),
-    ),
-  ),
+  licensed: pageQuery(db, licensed, (_, rows, cut) => cut(rows.select('l.cluster_uid').orderBy('l.cluster_uid'))),
   contractsOfCluster: db.prepare((k, p: Params<'uid' | 'limit'>) =>
     withOwner(k('contract_clusters as b').join('contracts as c', 'c.id', 'b.contract_id'))
       .select('b.id as binding_id')
@@ -98,15 +89,16 @@ const bindingReads = (s: BindingStatements, runner: SqlRunner): Pick<BindingStor
     const found = await s.licensed<LicensedRow>(runner, { ownerId, now: now.getTime() }, page)
     const uids = found.items.map(({ cluster_uid }) => cluster_uid)
     const rows = uids.length === 0 ? [] : await contractsOf(runner, ownerId, uids, now)
-    return mapPage(
-      found,
-      (row): LicensedCluster => ({
-        clusterUid: row.cluster_uid,
-        displayName: row.display_name,
-        tags: tagsOf(row.tags),
-        contractIds: rows.filter(({ cluster_uid, allows_offline }) => cluster_uid === row.cluster_uid && allows_offline === 1).map(({ contract_id }) => contract_id as ContractId),
-      }),
-    )
+    const offline = Map.groupBy(rows.filter(({ allows_offline }) => allows_offline === 1), ({ cluster_uid }) => cluster_uid)
+    return mapPage(found, ({ cluster_uid: clusterUid }): LicensedCluster => {
+      const bound = offline.get(clusterUid) ?? []
+      return {
+        clusterUid,
+        displayName: bound.map(({ display_name }) => display_name).sort()[0] ?? '',
+        tags: tagsOf(bound[0]?.tags ?? null),
+        contractIds: bound.map(({ contract_id }) => contract_id as ContractId),
+      }
+    })
   },
   async boundAmong(contractId, clusterUids) {
     const rows = await runner.query<{ readonly cluster_uid: string }>((k) =>

@@ -15,7 +15,10 @@ export const migration: Migration = {
       asciiText(table, dialect, 'input_hash', 64).notNullable()
       table.integer('code_version').notNullable()
       instant(table, 'generated_at').notNullable()
-      table.unique(['owner_id', 'month', 'revision'])
+      // Null while a revision is written, and after another one with its number has replaced it: readers do not see it. Nulls are distinct
+      // in an index, so there is one visible row for each revision.
+      table.boolean('is_published').nullable().defaultTo(true)
+      table.unique(['owner_id', 'month', 'revision', 'is_published'])
       table.index(['month', 'status'])
     })
     // From what the revision was computed, so that each figure can be explained later.
@@ -39,13 +42,17 @@ export const migration: Migration = {
       table.text('head').notNullable()
       table.text('tail').notNullable()
       table.integer('item_count').notNullable()
+      // -1 until all pieces are written.
+      table.integer('piece_count').notNullable()
       table.unique(['month_id', 'product', 'view', 'view_type'])
     })
-    // The items in order, as gzip of JSON texts that are joined by commas; 1,000 items in a row at most.
+    // The items in order: JSON texts that are joined by commas, as raw deflate without a last block, with CRC-32 and length of the text.
     await createTable(knex, dialect, 'usage_view_pieces', (table) => {
       table.bigInteger('view_id').notNullable().unsigned()
       table.integer('piece').notNullable()
       asciiText(table, dialect, 'first_key', 80).notNullable()
+      table.bigInteger('crc32').notNullable()
+      table.integer('size').notNullable()
       longBytes(table, dialect, 'body').notNullable()
       table.primary(['view_id', 'piece'])
       table.index(['view_id', 'first_key'])
@@ -53,6 +60,7 @@ export const migration: Migration = {
     await createTable(knex, dialect, 'usage_reports', (table) => {
       table.bigInteger('month_id').notNullable().unsigned()
       table.integer('piece').notNullable()
+      table.integer('size').notNullable()
       longBytes(table, dialect, 'body').notNullable()
       table.primary(['month_id', 'piece'])
     })

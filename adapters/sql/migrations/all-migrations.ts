@@ -27,6 +27,7 @@ import { migration as identityClusterTokens } from './0026-identity-cluster-toke
 import { migration as tasksResponseIds } from './0027-tasks-response-ids.ts'
 import { migration as clustersManagedNames } from './0028-clusters-managed-names.ts'
 import { migration as contracts } from './0029-contracts.ts'
+import { migration as contractsDocuments } from './0030-contracts-documents.ts'
 import { migration as usageEvents } from './0031-usage-events.ts'
 import { migration as usageClusters } from './0032-usage-clusters.ts'
 import { migration as usageMonths } from './0033-usage-months.ts'
@@ -64,6 +65,7 @@ export const allMigrations: readonly Migration[] = [
   tasksResponseIds,
   clustersManagedNames,
   contracts,
+  contractsDocuments,
   usageEvents,
   usageClusters,
   usageMonths,

@@ -1,6 +1,6 @@
 import type * as t from 'io-ts'
 import type { Page, PageRequest } from '../../../core/kernel/page.ts'
-import type { Binary, CookieChange, Versioned } from '../../../plugins/kit/reply.ts'
+import type { Binary, CookieChange, Streamed, Versioned } from '../../../plugins/kit/reply.ts'
 import { JsonText, NoContent, Redirect, YamlAnswer } from '../../../plugins/kit/reply.ts'
 import type { Route } from '../../../plugins/kit/route.ts'
 import type { BinderDeps } from '../binder-deps.ts'
@@ -9,6 +9,7 @@ import { setCookieHeader } from '../request/cookies.ts'
 import { toWireJson } from '../../../core/kernel/json.ts'
 import { pageHeaders } from '../request/paging.ts'
 import type { RequestContext } from '../request/request-context.ts'
+import { streamedAnswer } from './streamed-answer.ts'
 import type { Answer } from './write-answer.ts'
 
 const jsonType = { 'Content-Type': 'application/json; charset=utf-8' }
@@ -110,6 +111,8 @@ const makeDeclaredReply = (
       }
     case 'binary':
       return (result) => binaryAnswer(result as Binary)
+    case 'streamed':
+      return (result) => streamedAnswer(result as Streamed)
     case 'text':
       return (result) => ({ status: ok.status, headers: { 'Content-Type': ok.contentType ?? 'text/plain; charset=utf-8' }, body: result as string })
     case 'feed':

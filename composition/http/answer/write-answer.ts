@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { toWireJson } from '../../../core/kernel/json.ts'
 import { mergedCookies } from '../request/cookies.ts'
 import type { RequestContext } from '../request/request-context.ts'
@@ -80,11 +80,18 @@ export interface Answer {
   readonly body: string | Uint8Array | undefined
   /** Returns the 304 to send instead, when the client already holds this representation. */
   readonly notModifiedFor?: (ifNoneMatch: string | undefined) => Answer | undefined
+  /** Returns the answer in the form that the request prefers, or its 304. It has the headers of both, a 304 only its own. */
+  readonly negotiate?: (headers: IncomingHttpHeaders) => Answer
+  /** The body of an answer that is sent while it is read, instead of `body`. */
+  readonly pieces?: AsyncIterable<Uint8Array>
 }
 
-/** Returns the answer, or its 304 when the client already holds this representation. */
-export const orNotModified = (req: IncomingMessage, answer: Answer): Answer =>
-  answer.notModifiedFor?.(req.headers['if-none-match']) ?? answer
+/** Returns the answer in the form that the client prefers, or its 304 when the client already holds this representation. */
+export const orNotModified = (req: IncomingMessage, answer: Answer): Answer => {
+  const chosen = answer.negotiate?.(req.headers)
+  if (chosen !== undefined) return chosen.status === 304 ? chosen : { ...chosen, headers: { ...answer.headers, ...chosen.headers } }
+  return answer.notModifiedFor?.(req.headers['if-none-match']) ?? answer
+}
 
 /** The largest unread body that is drained to keep a connection. For a larger body, closing is cheaper. */
 const drainableBytes = 65_536
@@ -100,17 +107,21 @@ const leavesUnreadBody = (req: IncomingMessage): boolean => {
 const sessionHeaders = ({ setCookies }: RequestContext, answer: Answer): Record<string, string | string[]> =>
   setCookies.length === 0 ? {} : { 'Set-Cookie': mergedCookies(setCookies, answer.headers['Set-Cookie']), 'Cache-Control': 'no-store' }
 
+type SentHeaders = Record<string, string | string[] | number>
+
+const headersOf = (context: RequestContext, answer: Answer): SentHeaders => ({
+  ...securityHeaders,
+  'X-Request-Id': context.requestId,
+  ...(answer.headers as Record<string, string | string[]>),
+  ...sessionHeaders(context, answer),
+})
+
 /** Writes an answer. It is not an error when the client has disconnected. */
 export const writeAnswer = (req: IncomingMessage, res: ServerResponse, context: RequestContext, answer: Answer): void => {
   if (res.destroyed || res.headersSent) return
   const body = answer.body
   const length = body === undefined ? 0 : typeof body === 'string' ? Buffer.byteLength(body) : body.length
-  const headers: Record<string, string | string[] | number> = {
-    ...securityHeaders,
-    'X-Request-Id': context.requestId,
-    ...(answer.headers as Record<string, string | string[]>),
-    ...sessionHeaders(context, answer),
-  }
+  const headers = headersOf(context, answer)
   if (answer.status !== 204 && answer.status !== 304) headers['Content-Length'] = length
   const closes = leavesUnreadBody(req)
   if (closes) headers['Connection'] = 'close'
@@ -120,6 +131,52 @@ export const writeAnswer = (req: IncomingMessage, res: ServerResponse, context: 
   if (closes) return endLingering(req, res, body)
   endInPieces(res, body, length)
 }
+
+/** An answer that is at most this long is sent at once, with its length. */
+const heldBytes = 262_144
+
+/**
+ * Writes an answer while its pieces are read, each after the client has taken the previous one. A failure between two pieces is
+ * thrown, and the connection must then be cut: the client must not take a part for the whole.
+ */
+export const writePieces = async (req: IncomingMessage, res: ServerResponse, context: RequestContext, answer: Answer, pieces: AsyncIterable<Uint8Array>): Promise<void> => {
+  if (context.method === 'HEAD') return writeHeadOnly(res, context, answer)
+  const held: Uint8Array[] = []
+  let length = 0
+  let out: Pieces | undefined
+  for await (const piece of pieces) {
+    if (res.destroyed) return
+    length += piece.length
+    context.bytesOut = length
+    if (out === undefined) held.push(piece)
+    if (out === undefined && length <= heldBytes) continue
+    if (out === undefined) {
+      context.status = answer.status
+      res.writeHead(answer.status, headersOf(context, answer))
+      out = makePieces(res)
+    }
+    for (const next of held.length === 0 ? [piece] : held.splice(0)) if (!out.write(next)) await taken(res, out)
+  }
+  if (out !== undefined) return out.end()
+  writeAnswer(req, res, context, { ...answer, body: held.length === 1 ? held[0] : Buffer.concat(held) })
+}
+
+const writeHeadOnly = (res: ServerResponse, context: RequestContext, answer: Answer): void => {
+  context.status = answer.status
+  res.writeHead(answer.status, headersOf(context, answer))
+  res.end()
+}
+
+/** Resolves when the client has taken what was written, or is gone. */
+const taken = (res: ServerResponse, pieces: Pieces): Promise<void> =>
+  new Promise((resolve) => {
+    const done = (): void => {
+      res.off('close', done)
+      resolve()
+    }
+    res.once('close', done)
+    pieces.onDrain(done)
+  })
 
 /** How long, and how many bytes, a connection is still read after an early refusal. */
 const lingerMs = 500

@@ -113,11 +113,14 @@ export interface OpenApiDocument {
 const describeAccess = (access: Access): object =>
   access.kind === 'granted' ? { kind: access.kind, relation: access.relation, object: access.object.type, hiddenAs: access.hiddenAs } : { kind: access.kind }
 
+const jsonEncoding = (fields: readonly string[] = []): object =>
+  fields.length === 0 ? {} : { encoding: Object.fromEntries(fields.map((name) => [name, { contentType: 'application/json' }])) }
+
 const requestBodyOf = (body: BodySpec<unknown>, registry: SchemaRegistry): object => ({
   required: body.whenAbsent === undefined,
   content: {
     'application/json': { schema: schemaOf(body.codec, registry), example: body.example },
-    ...(body.orForm === true ? { 'multipart/form-data': { schema: schemaOf(body.codec, registry) } } : {}),
+    ...(body.orForm === true ? { 'multipart/form-data': { schema: schemaOf(body.codec, registry), ...jsonEncoding(body.jsonFields) } } : {}),
   },
 })
 

@@ -27,6 +27,8 @@ export const sharedHeaders: Readonly<Record<string, Header>> = {
   'Set-Cookie': text('The cookies that change.'),
   'Set-Cookie-Session': text('The cookies of a session that a remembered login has opened on this request, or their end.'),
   Location: always(text('The address of the resource.')),
+  'Last-Modified': always(text('When the content was made. A request with it in `If-Modified-Since` returns 304 unless the content was made later.')),
+  'Content-Encoding': { description: 'Set if the body is compressed, for clients that accept it.', schema: { const: 'gzip' } },
   'Content-Disposition': text('Whether a browser shows or downloads the bytes.'),
   'RateLimit-Limit': number('Requests per minute that this caller may send, if the installation limits them.'),
   'RateLimit-Remaining': number('Requests that this caller may send at once.'),
@@ -59,6 +61,7 @@ const headersOfKind: Readonly<Record<ReplySpec<unknown>['kind'], readonly string
   cookies: ['Set-Cookie'],
   text: [],
   binary: ['ETag', 'Content-Disposition'],
+  streamed: ['ETag', 'Last-Modified', 'Content-Encoding', 'Content-Disposition'],
   feed: [],
 }
 

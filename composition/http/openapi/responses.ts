@@ -24,7 +24,7 @@ const okResponse = (route: Route, registry: SchemaRegistry): Response => {
   const base: Response = { description, headers: okHeaders(route) }
   const shown = example === undefined ? {} : { example }
   if (kind === 'text') return { ...base, content: { [contentType ?? 'text/plain']: { schema: { type: 'string' }, ...shown } } }
-  if (kind === 'binary') {
+  if (kind === 'binary' || (kind === 'streamed' && codec === undefined)) {
     const content = Object.fromEntries((contentTypes ?? []).map((type) => [type, { schema: isJsonType(type) ? {} : ({ type: 'string', format: 'binary' } as Schema) }]))
     return { ...base, content }
   }
@@ -35,8 +35,9 @@ const okResponse = (route: Route, registry: SchemaRegistry): Response => {
   }
   if (envelope !== undefined) return { ...base, content: { 'application/json': { schema: schemaOf(envelope.codec, registry), ...shown } } }
   const schema = schemaOf(codec, registry)
+  const others = kind === 'streamed' ? Object.fromEntries((contentTypes ?? []).map((type) => [type, { schema: { type: 'string' } as Schema }])) : {}
   const yaml = isYamlToo === true ? { 'application/yaml': { schema: { type: 'string' } as Schema } } : {}
-  return { ...base, content: { 'application/json': { schema: kind === 'list' ? { type: 'array', items: schema } : schema, ...shown }, ...yaml } }
+  return { ...base, content: { 'application/json': { schema: kind === 'list' ? { type: 'array', items: schema } : schema, ...shown }, ...yaml, ...others } }
 }
 
 /** The description of each status when no failure of the route gives a better one. */
@@ -149,7 +150,7 @@ const redirectResponse: Response = {
 /** Returns every status that a route may answer, with the form of its body. */
 export const responsesOf = (route: Route, registry: SchemaRegistry): Responses => ({
   [String(route.ok.status)]: okResponse(route, registry),
-  ...(route.method === 'GET' && route.ok.kind !== 'feed' && (route.ok.codec !== undefined || route.ok.kind === 'binary') ? { 304: { description: 'Unchanged since the ETag in `If-None-Match`.', headers: notModifiedHeaders } } : {}),
+  ...(route.method === 'GET' && route.ok.kind !== 'feed' && (route.ok.codec !== undefined || ['binary', 'streamed'].includes(route.ok.kind)) ? { 304: { description: 'Unchanged since the ETag in `If-None-Match`.', headers: notModifiedHeaders } } : {}),
   ...(route.ok.isEmptyToo === true ? { 204: { description: 'Done, no body', headers: okHeaders(route) } } : {}),
   ...Object.fromEntries((route.ok.redirects ?? []).map((status) => [String(status), redirectResponse])),
   ...errorResponses(generalStatuses(route), route.failures, route, registry, isKeyed(route)),

@@ -36,24 +36,37 @@ const compress = promisify(gzip)
 
 const readAsset = (name: string): Uint8Array => (name === 'start.js' ? Buffer.from(pageFile('docs-start.js')) : readFileSync(join(assetFolder, name)))
 
-const acceptsGzip = (acceptEncoding: string | undefined): boolean => /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(acceptEncoding ?? '')
+export const acceptsGzip = (acceptEncoding: string | undefined): boolean => /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(acceptEncoding ?? '')
 
 /** Returns an asset of the documentation page by the name after `/api/v1/docs/`, or undefined for any other name. */
 export type DocsAssets = (name: string, acceptEncoding: string | undefined) => Answer | undefined
 
-/** Reads the assets into memory at start. They are compressed off the event loop, and sent uncompressed until that is done. */
-export const makeDocsAssets = (): DocsAssets => {
-  const plain = new Map<string, Answer>()
-  const compressed = new Map<string, Answer>()
-  for (const [name, contentType] of Object.entries(assetTypes)) {
-    const bytes = readAsset(name)
-    plain.set(name, staticAnswer(contentType, bytes, { Vary: 'Accept-Encoding' }))
-    if (contentType.startsWith('image/')) continue
-    void compress(bytes).then((packed) => {
-      compressed.set(name, staticAnswer(contentType, packed, { Vary: 'Accept-Encoding', 'Content-Encoding': 'gzip' }))
-    })
+/** The first request that accepts gzip has the asset compressed, off the event loop. It is sent uncompressed until that is done. */
+const makeAsset = (name: string, contentType: string): ((acceptEncoding: string | undefined) => Answer) => {
+  const bytes = readAsset(name)
+  const plain = staticAnswer(contentType, bytes, { Vary: 'Accept-Encoding' })
+  let packed: Answer | undefined
+  let isPacking = contentType.startsWith('image/')
+  return (acceptEncoding) => {
+    if (!acceptsGzip(acceptEncoding)) return plain
+    if (!isPacking) {
+      isPacking = true
+      void compress(bytes).then((body) => (packed = staticAnswer(contentType, body, { Vary: 'Accept-Encoding', 'Content-Encoding': 'gzip' })))
+    }
+    return packed ?? plain
   }
-  return (name, acceptEncoding) => (acceptsGzip(acceptEncoding) ? (compressed.get(name) ?? plain.get(name)) : plain.get(name))
+}
+
+/** Reads an asset into memory at its first request: most processes serve none. */
+export const makeDocsAssets = (): DocsAssets => {
+  const assets = new Map<string, ReturnType<typeof makeAsset>>()
+  return (name, acceptEncoding) => {
+    const contentType = Object.hasOwn(assetTypes, name) ? assetTypes[name] : undefined
+    if (contentType === undefined) return undefined
+    const asset = assets.get(name) ?? makeAsset(name, contentType)
+    assets.set(name, asset)
+    return asset(acceptEncoding)
+  }
 }
 
 /** Returns the OpenAPI document, serialised once. */

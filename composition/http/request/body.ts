@@ -9,10 +9,10 @@ const limits = { fieldNameSize: 100, fieldSize: 65_536, fields: 50, files: 10, p
 
 /**
  * Returns a form as the JSON text of one object, so that it is decoded, digested and refused like any other body: each field
- * is a text, each file its bytes in base64. A repeated name is a repeated key of the text. Returns undefined for a body that
+ * is a text, or JSON if its name is one of `jsonFields`; each file is its bytes in base64. A repeated name is a repeated key of the text. Returns undefined for a body that
  * is not such a form, or is larger than a form needs to be.
  */
-export const formAsJson = (contentType: string, body: Uint8Array): Promise<string | undefined> =>
+export const formAsJson = (contentType: string, body: Uint8Array, jsonFields: readonly string[] = []): Promise<string | undefined> =>
   new Promise((resolve) => {
     const fields: (readonly [name: string, value: string])[] = []
     let isBroken = false
@@ -38,12 +38,22 @@ export const formAsJson = (contentType: string, body: Uint8Array): Promise<strin
     })
     for (const limit of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const) form.on(limit, breakOff)
     form.on('error', () => resolve(undefined))
-    form.on('finish', () => resolve(isBroken ? undefined : objectText(fields)))
+    form.on('finish', () => resolve(isBroken ? undefined : objectText(fields, jsonFields)))
     form.end(Buffer.from(body.buffer, body.byteOffset, body.length))
   })
 
-const objectText = (fields: readonly (readonly [name: string, value: string])[]): string =>
-  `{${fields.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',')}}`
+const objectText = (fields: readonly (readonly [name: string, value: string])[], jsonFields: readonly string[]): string =>
+  `{${fields.map(([name, value]) => `${JSON.stringify(name)}:${jsonFields.includes(name) && isJson(value) ? value : JSON.stringify(value)}`).join(',')}}`
+
+/** Text that is not JSON stays a text, which the codec of the body refuses by its name. */
+const isJson = (text: string): boolean => {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
 
 /** The reason why a body was refused. `status` is that of the answer. */
 export interface BodyRefusal {
@@ -91,8 +101,8 @@ const decode = (chunks: readonly Uint8Array[]): BodyResult => {
   }
 }
 
-const decodeForm = async (contentType: string, chunks: readonly Uint8Array[]): Promise<BodyResult> => {
-  const text = await formAsJson(contentType, Buffer.concat(chunks))
+const decodeForm = async (contentType: string, chunks: readonly Uint8Array[], jsonFields: readonly string[]): Promise<BodyResult> => {
+  const text = await formAsJson(contentType, Buffer.concat(chunks), jsonFields)
   return text === undefined ? refuse(400, 'MalformedBody', 'The body is no form of the kind that it says to be.') : { ok: true, text }
 }
 
@@ -100,10 +110,11 @@ const decodeForm = async (contentType: string, chunks: readonly Uint8Array[]): P
  * Reads a JSON body as text (or a form, when the route accepts one, as the JSON of its fields), and stops once it exceeds the
  * limit: the announced, the received and the stored size are all bounded. The caller closes the connection after a 413, since
  * the rest of the body is never read.
+ * @param jsonFields the fields of a form that hold JSON; undefined: no form is accepted
  */
-export const readBody = (req: IncomingMessage, limitBytes: number, takesForm = false): Promise<BodyResult> => {
+export const readBody = (req: IncomingMessage, limitBytes: number, jsonFields?: readonly string[]): Promise<BodyResult> => {
   if (!announcesBody(req)) return Promise.resolve({ ok: true, text: undefined })
-  const refused = headRefusal(req, limitBytes, takesForm)
+  const refused = headRefusal(req, limitBytes, jsonFields !== undefined)
   if (refused !== undefined) return Promise.resolve(refused)
   return new Promise((resolve) => {
     const chunks: Uint8Array[] = []
@@ -122,7 +133,7 @@ export const readBody = (req: IncomingMessage, limitBytes: number, takesForm = f
         finish(tooLarge(limitBytes))
       } else chunks.push(chunk)
     }
-    const onEnd = (): void => finish(size === 0 ? { ok: true, text: undefined } : takesForm && isForm(type) ? decodeForm(type, chunks) : decode(chunks))
+    const onEnd = (): void => finish(size === 0 ? { ok: true, text: undefined } : jsonFields !== undefined && isForm(type) ? decodeForm(type, chunks, jsonFields) : decode(chunks))
     const onClose = (): void => finish(refuse(400, 'BodyCutShort', 'The connection ended before the body did.'))
     req.on('data', onData)
     req.on('end', onEnd)

@@ -98,7 +98,7 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route) => {
 
 /** Reads the body of the request, if the route accepts one. A body can be read only once. */
 export const readRouteBody = (req: IncomingMessage, { body }: Route): Promise<BodyResult> =>
-  readBody(req, body?.limitBytes ?? defaultBodyLimitBytes, body?.orForm)
+  readBody(req, body?.limitBytes ?? defaultBodyLimitBytes, body?.orForm === true ? (body.jsonFields ?? []) : undefined)
 
 const grantFor = async (
   deps: Pick<BinderDeps, 'authorizer'>,

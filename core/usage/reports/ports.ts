@@ -1,8 +1,10 @@
+import type { AccountId } from '../../kernel/ids.ts'
 import { token } from '../../kernel/token.ts'
-import type { MonthKey, UsageMonthId, UsageMonthStatus } from '../types.ts'
+import type { MonthKey, UsageMonth, UsageMonthId, UsageMonthStatus } from '../types.ts'
 
 /** A column of a table. Numbers are aligned to the right. */
 export interface ReportColumn {
+  /** One line, or two that a line break divides. */
   readonly title: string
   /** The share of the width of the table, relative to the other columns. */
   readonly width: number
@@ -16,6 +18,8 @@ export interface ReportTable {
   readonly rows: AsyncIterable<readonly (readonly string[])[]>
   /** The last row, set off from the others; undefined if there is none. */
   readonly totals: readonly string[] | undefined
+  /** Shown instead of a table without rows. */
+  readonly note: string
 }
 
 /** A bar for each day of the month. */
@@ -33,11 +37,18 @@ export interface ReportSection {
   readonly tables: readonly ReportTable[]
 }
 
+/** The look of a report. */
+export interface ReportBranding {
+  /** A picture in PNG, JPEG or WebP. A picture that cannot be read is left out. */
+  readonly logo: Uint8Array | undefined
+  /** The colour of headings as `#rrggbb`. */
+  readonly color: string
+}
+
 /** What the report of a month shows. */
 export interface ReportContent {
   readonly ownerName: string
-  /** A picture in PNG or JPEG, and the colour of headings as `#rrggbb`. */
-  readonly branding: { readonly logo: Uint8Array | undefined; readonly color: string }
+  readonly branding: ReportBranding
   readonly month: MonthKey
   readonly revision: number
   readonly status: UsageMonthStatus
@@ -53,12 +64,27 @@ export interface ReportRenderer {
 }
 export const ReportRendererToken = token<ReportRenderer>('usage.ReportRenderer')
 
-/** The reports of all revisions. */
+/** What a report shows that is not usage. */
+export interface ReportFrame {
+  /** Returns the name of an account; undefined if it does not exist any more. */
+  nameOf(ownerId: AccountId): Promise<string | undefined>
+  branding(): Promise<ReportBranding>
+}
+export const ReportFrameToken = token<ReportFrame>('usage.ReportFrame')
+
+/** The report of a revision. */
+export interface StoredReport {
+  readonly month: UsageMonth
+  /** Bytes of all pieces. */
+  readonly size: number
+}
+
+/** The reports of all revisions. A report is written once and never changes. */
 export interface UsageReportStore {
   /** Adds a piece of a report. Pieces are numbered from 0. */
   addPiece(monthId: UsageMonthId, piece: number, body: Uint8Array): Promise<void>
-  /** Returns the size of a report in bytes; undefined if the revision has none. */
-  sizeOf(monthId: UsageMonthId): Promise<number | undefined>
-  pieces(monthId: UsageMonthId): AsyncIterable<Uint8Array>
+  /** Returns the report of a revision of a month of an owner, the newest if no revision is named; undefined if there is none. */
+  find(ownerId: AccountId, month: MonthKey, revision?: number): Promise<StoredReport | undefined>
+  pieces(report: StoredReport): AsyncIterable<Uint8Array>
 }
 export const UsageReportStoreToken = token<UsageReportStore>('usage.UsageReportStore')

@@ -1,23 +1,36 @@
+import { defineFailure } from '../../kernel/failure.ts'
 import type { AccountId } from '../../kernel/ids.ts'
+import type { PackedText } from '../../kernel/packed-text.ts'
 import { token } from '../../kernel/token.ts'
 import type { MonthKey, UsageMonth, UsageMonthId, UsageProduct, UsageViewName, UsageViewType } from '../types.ts'
+
+/** The month was not generated for the account, or not in this revision, or has no such object. */
+export const UsageViewMissing = defineFailure('UsageViewMissing', 'NotFound')
+
+/** The most items of a piece. Parsing a piece takes less than a millisecond, so that filters do not hold up other requests. */
+export const pieceItems = 250
+
+/** The use of kinds as in `gks-usage-view`, divided by clusters: of it, the filter for a cluster is computed. */
+export const kindsOfClusters = 'gks-by-cluster'
 
 /** Which view of a month. */
 export interface UsageViewKey {
   readonly product: UsageProduct
-  readonly view: UsageViewName
+  readonly view: UsageViewName | typeof kindsOfClusters
   readonly viewType: UsageViewType
 }
 
-/** Up to 1,000 items of a view, in order. */
+/** Up to `pieceItems` items of a view, in order. */
 export interface UsageViewPiece {
-  /** Of the first item: the cluster UID, `/` and the object UID in views of objects; empty in others. */
+  /** Of the first item: the cluster UID, `/` and, in views of objects, the object UID; empty in views without clusters. */
   readonly firstKey: string
   /** The JSON texts of the items, joined by commas. */
   readonly items: string
 }
 
-/** A view as it is answered: `head`, the items joined by commas, `tail`. */
+/**
+ * A view without the facts of its revision: `head`, the items joined by commas, and `tail` are a JSON object, whose totals are in the tail.
+ */
 export interface UsageViewText {
   readonly key: UsageViewKey
   readonly head: string
@@ -27,22 +40,33 @@ export interface UsageViewText {
 
 /** The views of all revisions. A view is written once and never changes. */
 export interface UsageViewStore {
-  /** Adds a piece to a view that `insert` has not completed yet. Pieces are numbered from 0. */
-  addPiece(monthId: UsageMonthId, key: UsageViewKey, piece: number, content: UsageViewPiece): Promise<void>
+  /** Adds a view without its items, in the transaction that adds the revision. */
+  begin(monthId: UsageMonthId, key: UsageViewKey): Promise<UsageViewId>
+  /** Adds a piece to a view that is not complete. Pieces are numbered from 0. */
+  addPiece(id: UsageViewId, piece: number, content: UsageViewPiece): Promise<void>
   /** Completes a view. */
-  insert(monthId: UsageMonthId, text: UsageViewText): Promise<void>
-  /** Returns a view of the newest revision of a month of an owner; undefined if the month was not generated, or has no such view. */
-  find(ownerId: AccountId, month: MonthKey, key: UsageViewKey): Promise<StoredUsageView | undefined>
+  complete(id: UsageViewId, text: Omit<UsageViewText, 'key'> & { readonly pieceCount: number }): Promise<void>
+  /** Returns the months of an owner that were generated, ascending. */
+  monthsOf(ownerId: AccountId): Promise<readonly MonthKey[]>
+  /** Returns a view of a revision of a month of an owner, the newest if no revision is named; undefined if there is none. */
+  find(ownerId: AccountId, month: MonthKey, key: UsageViewKey, revision?: number): Promise<StoredUsageView | undefined>
   /** Returns the views of one revision. */
   listOf(monthId: UsageMonthId): Promise<readonly StoredUsageView[]>
-  /** Returns the pieces of a view in order. */
-  pieces(view: StoredUsageView): AsyncIterable<string>
-  /** Returns the piece that has the item of this key, if any piece has it. */
+  /** Returns the items of the pieces of a view in order; with `from`, beginning with the piece that has the items of this key. */
+  pieces(view: StoredUsageView, from?: string): AsyncIterable<string>
+  /** Returns the pieces of a view in order, as they are stored. */
+  packedPieces(view: StoredUsageView): AsyncIterable<PackedText>
+  /** Returns the items of the piece that has the item of this key, if any piece has it. */
   pieceWith(view: StoredUsageView, key: string): Promise<string | undefined>
 }
 export const UsageViewStoreToken = token<UsageViewStore>('usage.UsageViewStore')
 
+export type UsageViewId = number
+
 export interface StoredUsageView extends UsageViewText {
-  readonly id: number
+  readonly id: UsageViewId
+  readonly pieceCount: number
   readonly month: UsageMonth
+  /** Piece 0, if it was read with the view. */
+  readonly first: PackedText | undefined
 }

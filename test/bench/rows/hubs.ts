@@ -104,7 +104,7 @@ const compareLists = async (input: RowInput, asked: Asked, hub: ControlPlane, { 
   const rounds = run.quick ? 7 : 21
   const rawLists = makeRawLists(hub)
   const path = `/clusters/${asked.user.login}/hub/${route}`
-  const times = { ours: [] as number[], raw: [] as number[], stillMs: [] as number[] }
+  const times = { ours: [] as number[], raw: [] as number[], stillMs: [] as number[], stillCpuMs: [] as number[] }
   bench.progress.measuring(what, rounds)
   // The first rounds compile; they are not counted.
   for (let round = -5; round < rounds; round += 1) {
@@ -112,11 +112,12 @@ const compareLists = async (input: RowInput, asked: Asked, hub: ControlPlane, { 
     const raw = await timed(() => rawLists(lists))
     await get(asked, '/bench/event-loop')
     const ours = await timed(() => get(asked, path))
-    const { max_ms: still } = (await get(asked, '/bench/event-loop')) as { readonly max_ms: number }
+    const still = (await get(asked, '/bench/event-loop')) as { readonly max_ms: number; readonly max_cpu_ms: number }
     if (round < 0) continue
     times.ours.push(ours)
     times.raw.push(raw)
-    times.stillMs.push(still)
+    times.stillMs.push(still.max_ms)
+    times.stillCpuMs.push(still.max_cpu_ms)
   }
   const shown = (values: readonly number[]): string => `${median(values).toFixed(0)} ms`
   return [
@@ -132,7 +133,10 @@ const compareLists = async (input: RowInput, asked: Asked, hub: ControlPlane, { 
       bar: bars.hubLists,
       note: `${shown(times.ours)} over HTTP, the lists ${shown(times.raw)}`,
     },
-    { row, what: 'event loop held by it', ours: {}, against: '-', value: median(times.stillMs), bestValue: best(times.stillMs, 'less'), unit: ' ms', bar: bars.hubStillness, note: `at most ${Math.max(...times.stillMs).toFixed(0)} ms in ${rounds} rounds` },
+    {
+      row, what: 'event loop held by it, in CPU time', ours: {}, against: '-', value: median(times.stillCpuMs), bestValue: best(times.stillCpuMs, 'less'), unit: ' ms', bar: bars.hubStillness,
+      note: `at most ${Math.max(...times.stillCpuMs).toFixed(0)} ms in ${rounds} rounds; by the clock, which counts other processes, ${shown(times.stillMs)}`,
+    },
   ]
 }
 

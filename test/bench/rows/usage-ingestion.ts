@@ -70,7 +70,7 @@ const accept = async (recorder: Recorder, events: readonly ReportedEvent[], { ui
   if (results.some((result) => result !== 'accepted')) throw new Error(`not accepted: ${results.find((result) => result !== 'accepted')}`)
 }
 
-/** Row 24. */
+/** Row 29. */
 export const usageBatches: MeasureRow = (input) =>
   onMariaDb(input, async (db, url) => {
     const { bench, run } = input
@@ -104,7 +104,7 @@ export const usageBatches: MeasureRow = (input) =>
     for (const connection of raw) await connection.close()
     return [
       {
-        row: '24',
+        row: '29',
         what: `usage events, batches of 1,000, ${clusters.length} senders, MariaDB`,
         ours: { perSecond: median(rates.ours) },
         against: 'the same rows in bare multi-row inserts, as many connections',
@@ -120,7 +120,7 @@ export const usageBatches: MeasureRow = (input) =>
 
 const senders = 256
 
-/** Row 25. */
+/** Row 30. */
 export const usageSingles: MeasureRow = (input) =>
   onMariaDb(input, async (db) => {
     const { bench, run } = input
@@ -146,7 +146,7 @@ export const usageSingles: MeasureRow = (input) =>
     }
     return [
       {
-        row: '25',
+        row: '30',
         what: `single usage events, ${senders} senders, MariaDB`,
         ours: { perSecond: median(rates) },
         against: '',

@@ -11,6 +11,7 @@ import type { HelmFlags } from '../../../core/packages/releases/ports.ts'
 import { helm } from '../../support/components/available.ts'
 import { needing } from '../../support/components/needing.ts'
 import { chartTexts } from '../texts.ts'
+import { anyText } from '../../support/any-text.ts'
 
 test('an error is reported without its place in the program', (t) => {
   const helm3 = `install.go:225: 2026-11-22 02:55:11.048 +0000 UTC m=+0.136 [debug] Original chart version: ""
@@ -91,7 +92,7 @@ test('lines are cut, cleaned and counted', (t) => {
 })
 
 test('a cleaned line holds nothing that a terminal obeys', (t) => {
-  t.notThrows(() => fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => !/[\p{Cc}\u001b\u202e]/u.test(cleanLine(text)))))
+  t.notThrows(() => fc.assert(fc.property(anyText(), (text) => !/[\p{Cc}\u001b\u202e]/u.test(cleanLine(text)))))
 })
 
 const document = (name: string, annotations = ''): string => `# Source: c/templates/${name}.yaml\nkind: ConfigMap\nmetadata:\n  name: ${name}\n${annotations}`
@@ -235,7 +236,7 @@ test('each flag is said where it belongs, in the words of its major', (t) => {
 
 const anyFlags = fc.record(
   Object.fromEntries(
-    Object.entries(everyFlag).map(([flag, value]) => [flag, typeof value === 'boolean' ? fc.boolean() : typeof value === 'number' ? fc.double() : flag === 'dryRun' ? fc.constantFrom('server', 'client') : fc.string({ unit: 'binary' })]),
+    Object.entries(everyFlag).map(([flag, value]) => [flag, typeof value === 'boolean' ? fc.boolean() : typeof value === 'number' ? fc.double() : flag === 'dryRun' ? fc.constantFrom('server', 'client') : anyText()]),
   ),
   { requiredKeys: [] },
 ) as unknown as fc.Arbitrary<HelmFlags>

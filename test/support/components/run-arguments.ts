@@ -88,6 +88,7 @@ MOORAGE_TEST_CACHE (by default the folder moorage-test of the user's cache folde
 variables (KUBEBUILDER_ASSETS, TEST_ASSET_KUBE_APISERVER, TEST_ASSET_ETCD, TEST_ASSET_KUBECTL) are honoured.
 
 The times of the test files are kept in node_modules/.cache/test-times.jsonl; the ten longest are printed.
+What else is kept there is in docs/testing.md. It may be removed at any time.
 One file alone also runs with: npx ava test/authz/role-rules.test.ts
 Exit status: 0 all passed, 1 something failed or nothing ran, 2 the arguments were not understood.
 `

@@ -1,16 +1,18 @@
 import { closeSync, fchmodSync, openSync, writeSync } from 'node:fs'
-import { definedFields } from '../../core/kernel/json.ts'
-import type { ContractClusterId, ContractId } from '../../core/contracts/types.ts'
-import { revokeContract } from '../../plugins/contracts/administration.routes.ts'
-import { getClusterStatus, listContractClusters } from '../../plugins/contracts/bindings.routes.ts'
-import type { Contract } from '../../plugins/contracts/codecs.ts'
-import { getContract, listContracts } from '../../plugins/contracts/contracts.routes.ts'
-import { issueLicense } from '../../plugins/contracts/licenses.routes.ts'
-import type { CommandContext, ExitCode } from './command-context.ts'
-import { printJson } from './command-context.ts'
-import type { ServerOptions } from './server-connection.ts'
-import { onServer, told } from './server-connection.ts'
-import { printable } from './tasks/task-view.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
+import type { ContractClusterId, ContractId } from '../../../core/contracts/types.ts'
+import { systemClock } from '../../../adapters/system/system-clock.ts'
+import type { IssuedLicense } from '../../../plugins/contracts/administration-codecs.ts'
+import { listAnyLicenses, revokeContract, revokeLicense } from '../../../plugins/contracts/administration.routes.ts'
+import { getClusterStatus, listContractClusters } from '../../../plugins/contracts/bindings.routes.ts'
+import type { Contract } from '../../../plugins/contracts/codecs.ts'
+import { getContract, listContracts } from '../../../plugins/contracts/contracts.routes.ts'
+import { issueLicense } from '../../../plugins/contracts/licenses.routes.ts'
+import type { CommandContext, ExitCode } from '../command-context.ts'
+import { printJson } from '../command-context.ts'
+import type { ServerOptions } from '../server-connection.ts'
+import { onServer, told } from '../server-connection.ts'
+import { printable } from '../tasks/task-view.ts'
 
 export interface ContractOptions extends ServerOptions {
   readonly account?: string
@@ -18,6 +20,11 @@ export interface ContractOptions extends ServerOptions {
 export interface IssueOptions extends ContractOptions {
   readonly cluster: string
   readonly out?: string
+}
+
+export interface RevokeOptions extends ServerOptions {
+  /** The serial number of the only license to revoke. */
+  readonly license?: string
 }
 
 type ShownContract = (typeof Contract)['_A']
@@ -107,11 +114,40 @@ export const contractsIssue = (context: CommandContext, options: IssueOptions, t
     return 0
   })
 
-/** Revokes a contract with its licenses; for site admins. */
-export const contractsRevoke = (context: CommandContext, options: ServerOptions, text: string): Promise<ExitCode> =>
+type ShownLicense = (typeof IssuedLicense)['_A']
+const stateOf = ({ revokedAt, notAfter }: ShownLicense, now: Date): string => (revokedAt !== undefined ? 'revoked' : notAfter.getTime() <= now.getTime() ? 'expired' : 'valid')
+const licenseRow = (license: ShownLicense, now: Date): string =>
+  `${license.serial.padEnd(39)}  ${stateOf(license, now).padEnd(7)}  ${license.kind.padEnd(7)}  ${license.notAfter.toISOString().slice(0, 10)}  ${license.cluster}  ${license.issuedBy}`
+
+/** Shows the licenses of a contract, the newest first; for site admins. */
+export const contractsLicenses = (context: CommandContext, options: ServerOptions, text: string): Promise<ExitCode> =>
   onServer(context, options, async ({ client }) => {
     const id = idOf(context, text)
     if (id === undefined) return 2
+    const answer = await client.call(listAnyLicenses, { params: { id }, page: { page: 1, limit: mostShown } })
+    if (!answer.ok) return told(context, answer.error.message)
+    const { items, total } = answer.value
+    const now = systemClock.now()
+    if (options.json === true) printJson(context, items)
+    else if (items.length === 0) context.say('The contract has no licenses.')
+    else for (const license of items) context.print(printable(licenseRow(license, now)))
+    if (total > items.length) context.say(`${items.length} of ${total} licenses are shown.`)
+    return 0
+  })
+
+/** Revokes a contract with its licenses, or one of its licenses; for site admins. */
+export const contractsRevoke = (context: CommandContext, options: RevokeOptions, text: string): Promise<ExitCode> =>
+  onServer(context, options, async ({ client }) => {
+    const id = idOf(context, text)
+    if (id === undefined) return 2
+    const { license: serial } = options
+    if (serial !== undefined) {
+      const answer = await client.call(revokeLicense, { params: { id, serial } })
+      if (!answer.ok) return told(context, answer.error.message)
+      if (options.json === true) printJson(context, { id, license: serial, revoked: true })
+      else context.print(`The license ${serial} is revoked.`)
+      return 0
+    }
     const answer = await client.call(revokeContract, { params: { id } })
     if (!answer.ok) return told(context, answer.error.message)
     if (options.json === true) printJson(context, { id, revoked: true })

@@ -1,0 +1,108 @@
+import { MessageChannel } from 'node:worker_threads'
+import type { MessagePort } from 'node:worker_threads'
+import { Piscina } from 'piscina'
+import type { ReportContent, ReportRenderer } from '../../core/usage/reports/ports.ts'
+import type { ReportJob, ThreadAnswer, ThreadAsks } from './report-job.ts'
+import { readLogo } from './report-logo.ts'
+
+/** A build rewrites the extensions of imports, but not those of URLs. */
+const program = new URL(`./report-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
+
+export interface PdfRendererOptions {
+  /** The longest time between two questions of the thread, in milliseconds: a thread that takes longer is ended. */
+  readonly silentMilliseconds?: number
+  readonly heapMegabytes?: number
+}
+
+const jobOf = async ({ sections, branding, ...head }: ReportContent, port: MessagePort): Promise<ReportJob> => ({
+  outline: {
+    ...head,
+    branding: { color: branding.color, logo: branding.logo === undefined ? undefined : await readLogo(branding.logo) },
+    sections: sections.map(({ tables, ...section }) => ({ ...section, tables: tables.map(({ title, columns, totals, note }) => ({ title, columns, totals, note })) })),
+  },
+  port,
+})
+
+/** Writes reports on one thread of its own, one after another. The thread is started when it is first needed. */
+export const makePdfRenderer = ({ silentMilliseconds = 60_000, heapMegabytes = 128 }: PdfRendererOptions = {}): ReportRenderer => {
+  let pool: Piscina | undefined
+  let last: Promise<unknown> = Promise.resolve()
+  const start = (): Piscina =>
+    new Piscina({
+      filename: program.href,
+      name: 'writeReport',
+      minThreads: 0,
+      maxThreads: 1,
+      idleTimeout: 60_000,
+      env: {},
+      resourceLimits: { maxOldGenerationSizeMb: heapMegabytes, maxYoungGenerationSizeMb: 8 },
+      atomics: 'disabled',
+      recordTiming: false,
+    }).on('error', () => undefined)
+
+  async function* write(content: ReportContent, signal: AbortSignal): AsyncIterable<Uint8Array> {
+    const rows = content.sections.flatMap(({ tables }) => tables.map((table) => table.rows[Symbol.asyncIterator]()))
+    const { port1, port2 } = new MessageChannel()
+    const stop = new AbortController()
+    const stopped = AbortSignal.any([signal, stop.signal])
+    try {
+      signal.throwIfAborted()
+      const job = await jobOf(content, port2)
+      pool ??= start()
+      let question = nextQuestion(port1)
+      let isDone = false
+      const done = pool.run(job, { transferList: [port2], signal: stopped }).then(() => {
+        isDone = true
+        return undefined
+      })
+      while (!isDone) {
+        const timer = setTimeout(() => stop.abort(new Error(`The report was given up: its thread did nothing for ${silentMilliseconds / 1000} s.`)), silentMilliseconds)
+        const asked = await Promise.race([question, done]).finally(() => clearTimeout(timer))
+        if (asked === undefined) break
+        question = nextQuestion(port1)
+        if (asked.kind === 'bytes') yield asked.bytes
+        const answer: ThreadAnswer = asked.kind === 'rows' ? await nextRows(rows[asked.table]) : undefined
+        signal.throwIfAborted()
+        port1.postMessage({ answer })
+      }
+      await done
+    } catch (error) {
+      signal.throwIfAborted()
+      stop.signal.throwIfAborted()
+      throw error
+    } finally {
+      port1.close()
+      // Ends the thread if the caller takes no more of a report that is not complete.
+      stop.abort()
+      for (const each of rows) await each.return?.()
+    }
+  }
+
+  return {
+    async *render(content, signal) {
+      // The time of a report counts from its start, so that it does not wait in the pool.
+      const before = last
+      let finished = (): void => undefined
+      last = new Promise<void>((resolve) => {
+        finished = () => resolve()
+      })
+      try {
+        await before
+        yield* write(content, signal)
+      } finally {
+        finished()
+      }
+    },
+    async close() {
+      await pool?.destroy()
+      pool = undefined
+    },
+  }
+}
+
+const nextQuestion = (port: MessagePort): Promise<ThreadAsks> => new Promise((resolve) => port.once('message', (question: ThreadAsks) => resolve(question)))
+
+const nextRows = async (rows: AsyncIterator<readonly (readonly string[])[]> | undefined): Promise<ThreadAnswer> => {
+  const next = await rows?.next()
+  return next?.done === false ? next.value : undefined
+}

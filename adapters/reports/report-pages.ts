@@ -1,0 +1,290 @@
+import type { ReportChart, ReportColumn } from '../../core/usage/reports/ports.ts'
+import { internalsOf } from './pdfkit-internals.ts'
+import type { PdfReference } from './pdfkit-internals.ts'
+import { chartAttributes, chartHeight, chartOperators } from './report-chart.ts'
+import type { ReportOutline } from './report-job.ts'
+import type { Palette } from './report-style.ts'
+import { artifact, black, filled, grey, page, paletteOf, rule, stripe } from './report-style.ts'
+import type { TaggedDocument } from './tagged-document.ts'
+import { Typesetter } from './typesetter.ts'
+
+type Rows = readonly (readonly string[])[]
+
+/** Where the rows come from and the pages go. */
+export interface ReportStreams {
+  /** Returns the next rows of a table; undefined after the last. */
+  rows(table: number): Promise<Rows | undefined>
+  /** Called when pages are complete. */
+  flush(): Promise<void>
+}
+
+const cellText = { weight: 'regular', size: 8 } as const
+const headText = { weight: 'bold', size: 7.5 } as const
+const totalText = { weight: 'bold', size: 8 } as const
+const rowHeight = 13
+const padding = 3.5
+const logoBox = { width: 180, height: 56 } as const
+
+const monthNames = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December']
+
+/** Returns `June 2026`. */
+export const monthTitle = (month: number): string => `${monthNames[(month % 100) - 1] ?? ''} ${Math.floor(month / 100)}`
+
+const minuteText = (at: Date): string => `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+
+interface PlacedColumn extends ReportColumn {
+  readonly x: number
+  readonly room: number
+}
+
+const placed = (columns: readonly ReportColumn[]): readonly PlacedColumn[] => {
+  const total = columns.reduce((sum, { width }) => sum + width, 0)
+  let x: number = page.left
+  return columns.map((column) => {
+    const width = ((page.right - page.left) * column.width) / total
+    const at = x
+    x += width
+    return { ...column, x: at + padding, room: width - 2 * padding }
+  })
+}
+
+/** Writes the pages of one report. */
+export class ReportPages {
+  readonly #document: TaggedDocument
+  readonly #typesetter: Typesetter
+  readonly #outline: ReportOutline
+  readonly #streams: ReportStreams
+  readonly #palette: Palette
+  /** The number of pages, which is known at the end. All pages refer to it. */
+  readonly #pageCount: PdfReference
+  #pages = 0
+  #y = 0
+
+  constructor(document: TaggedDocument, outline: ReportOutline, streams: ReportStreams) {
+    this.#document = document
+    this.#outline = outline
+    this.#streams = streams
+    this.#typesetter = new Typesetter(document)
+    this.#palette = paletteOf(outline.branding.color)
+    this.#pageCount = internalsOf(document).ref({ Type: 'XObject', Subtype: 'Form', BBox: [0, -12, 60, 6] })
+  }
+
+  /** Writes all pages. */
+  async write(): Promise<void> {
+    await this.#cover()
+    let table = 0
+    for (const section of this.#outline.sections) {
+      await this.#newPage()
+      this.#document.beginElement('Sect')
+      const bookmark = this.#document.outline.addItem(section.title)
+      this.#heading('H1', section.title, 20)
+      await this.#figures(section.figures)
+      if (section.charts.length + section.tables.length === 0) this.#text('P', 'Nothing was used in this month.', { x: page.left, y: this.#y + 8, room: 300 }, cellText, grey)
+      for (const chart of section.charts) await this.#chart(chart)
+      for (const each of section.tables) {
+        await this.#room(80)
+        bookmark.addItem(each.title)
+        await this.#table(each, table)
+        table += 1
+      }
+      this.#document.endElement()
+    }
+    const { weight, size } = footerText
+    this.#pageCount.write(`${grey}\n${this.#typesetter.line(String(this.#pages), { x: 0, y: 0, room: 60 }, { weight, size })}`)
+    this.#pageCount.data['Resources'] = { Font: { ...internalsOf(this.#document).page.fonts } }
+    this.#pageCount.end()
+  }
+
+  #add(operators: string): void {
+    this.#document.addContent(operators)
+  }
+
+  #text(tag: string, text: string, at: { readonly x: number; readonly y: number; readonly room: number }, look: { readonly weight: 'regular' | 'bold'; readonly size: number }, color: string): void {
+    this.#add(this.#document.tagged(tag, `${color}\n${this.#typesetter.line(text, at, look)}`))
+  }
+
+  async #newPage(): Promise<void> {
+    this.#document.beginPage()
+    this.#pages += 1
+    this.#y = page.top
+    const { ownerName, month, revision, status } = this.#outline
+    const y = page.height - 28
+    const isCover = this.#pages === 1
+    const count = internalsOf(this.#document).page
+    count.xobjects['PageCount'] = this.#pageCount
+    const parts = [this.#palette.area, filled(0, 0, page.width, isCover ? 14 : 6), rule, filled(page.left, y - 12, page.right - page.left, 0.5), grey]
+    parts.push(this.#typesetter.line(`${monthTitle(month)}, revision ${revision}, ${status}`, { x: page.left, y, room: 200 }, footerText))
+    parts.push(this.#typesetter.line(ownerName, { x: page.left + 200, y, room: 210 }, footerText))
+    parts.push(this.#typesetter.line(`Page ${this.#pages} of`, { x: page.right - 120, y, room: 97, align: 'right' }, footerText))
+    parts.push(`q 1 0 0 1 ${page.right - 20.5} ${y} cm /PageCount Do Q`)
+    this.#add(artifact(parts.join('\n')))
+    if (this.#pages > 1) await this.#streams.flush()
+  }
+
+  /** Begins a page if there are fewer points left on this one. */
+  async #room(height: number): Promise<void> {
+    if (this.#y + height > page.bottom) await this.#newPage()
+  }
+
+  #heading(tag: 'H1' | 'H2' | 'H3', text: string, size: number): void {
+    this.#y += size
+    this.#text(tag, text, { x: page.left, y: this.#y, room: page.right - page.left }, { weight: 'bold', size }, this.#palette.text)
+    this.#y += size * 0.7
+  }
+
+  async #cover(): Promise<void> {
+    await this.#newPage()
+    const { ownerName, month, revision, status, generatedAt, sections } = this.#outline
+    this.#document.beginElement('Sect')
+    this.#logo()
+    const room = page.right - page.left
+    this.#text('H1', 'Usage report', { x: page.left, y: 178, room }, { weight: 'bold', size: 30 }, this.#palette.text)
+    // A long name is set smaller, as long as it can be read.
+    const size = Math.max(11, Math.min(20, (20 * room) / this.#typesetter.width(ownerName, 'regular', 20)))
+    this.#text('P', ownerName, { x: page.left, y: 212, room: room + 1 }, { weight: 'regular', size: Math.floor(size * 10) / 10 }, black)
+    this.#text('P', monthTitle(month), { x: page.left, y: 238, room }, { weight: 'regular', size: 16 }, grey)
+    this.#y = 262
+    await this.#figures([
+      ['Status', status === 'final' ? 'Final' : 'Provisional'],
+      ['Revision', String(revision)],
+      ['Computed at', minuteText(generatedAt)],
+    ])
+    if (status !== 'final') {
+      this.#text('P', 'The figures of a provisional report can change until it is final.', { x: page.left, y: this.#y + 4, room }, { weight: 'regular', size: 9 }, grey)
+      this.#y += 16
+    }
+    for (const section of sections) {
+      await this.#room(90)
+      this.#y += 8
+      this.#heading('H2', section.title, 13)
+      await this.#figures(section.figures)
+    }
+    if (sections.length === 0) {
+      this.#text('P', 'Nothing was used in this month.', { x: page.left, y: this.#y + 12, room }, { weight: 'regular', size: 11 }, black)
+      this.#y += 22
+    }
+    await this.#room(30)
+    this.#text('P', 'Days and months are those of UTC. A core-month is one core for every second of this month; a GiB-month is one GiB likewise.', { x: page.left, y: this.#y + 14, room }, { weight: 'regular', size: 8 }, grey)
+    this.#y += 24
+    this.#document.endElement()
+  }
+
+  #logo(): void {
+    const { logo } = this.#outline.branding
+    if (logo === undefined) return
+    this.#add('/Artifact BMC')
+    this.#document.image(Buffer.from(logo), page.left, 60, { fit: [logoBox.width, logoBox.height] })
+    this.#add('EMC')
+  }
+
+  /** Names and values, three in a row. */
+  async #figures(figures: readonly (readonly [string, string])[]): Promise<void> {
+    if (figures.length === 0) return
+    const width = (page.right - page.left) / 3
+    const tagged: string[] = []
+    this.#document.beginElement('Table')
+    for (const [i, [name, value]] of figures.entries()) {
+      if (i % 3 === 0) {
+        if (i > 0) this.#y += 34
+        await this.#room(34)
+      }
+      const x = page.left + (i % 3) * width
+      this.#document.beginElement('TR')
+      tagged.push(this.#document.tagged('TH', `${grey}\n${this.#typesetter.line(name, { x, y: this.#y + 10, room: width - 12 }, { weight: 'regular', size: 8 })}`, rowHead))
+      tagged.push(this.#document.tagged('TD', `${black}\n${this.#typesetter.line(value, { x, y: this.#y + 24, room: width - 12 }, { weight: 'bold', size: 12 })}`))
+      this.#document.endElement()
+      this.#add(tagged.splice(0).join('\n'))
+    }
+    this.#document.endElement()
+    this.#y += 40
+  }
+
+  async #chart(chart: ReportChart): Promise<void> {
+    await this.#room(chartHeight + 34)
+    this.#heading('H2', `${chart.title} (${chart.unit})`, 11)
+    const top = this.#y
+    this.#add(this.#document.tagged('Figure', chartOperators(chart, top, this.#typesetter, this.#palette), chartAttributes(chart, top)))
+    this.#y += chartHeight + 6
+  }
+
+  async #table({ title, columns, totals, note }: ReportOutline['sections'][number]['tables'][number], table: number): Promise<void> {
+    this.#y += 10
+    this.#heading('H2', title, 12)
+    const cells = placed(columns)
+    let rows = await this.#streams.rows(table)
+    while (rows?.length === 0) rows = await this.#streams.rows(table)
+    if (rows === undefined) {
+      this.#text('P', note, { x: page.left, y: this.#y + 8, room: page.right - page.left }, cellText, grey)
+      this.#y += 22
+      return
+    }
+    this.#document.beginElement('Table')
+    this.#document.beginElement('TR')
+    this.#head(cells, true)
+    this.#document.endElement()
+    for (let count = 0; rows !== undefined; rows = await this.#streams.rows(table)) {
+      for (const row of rows) {
+        await this.#nextRow(cells)
+        this.#row(cells, row, count % 2 === 1 ? stripe : undefined)
+        count += 1
+      }
+    }
+    if (totals !== undefined) {
+      await this.#nextRow(cells)
+      this.#totals(cells, totals)
+    }
+    this.#document.endElement()
+    this.#y += 12
+  }
+
+  async #nextRow(cells: readonly PlacedColumn[]): Promise<void> {
+    if (this.#y + rowHeight <= page.bottom) return
+    await this.#newPage()
+    this.#head(cells, false)
+  }
+
+  /** The head is repeated on each page; the structure has it once. */
+  #head(cells: readonly PlacedColumn[], isFirst: boolean): void {
+    const { ground, text } = this.#palette
+    const lines = Math.max(...cells.map(({ title }) => title.split('\n').length))
+    const height = rowHeight + 2 + (lines - 1) * 10
+    const parts = [artifact(`${ground}\n${filled(page.left, this.#y, page.right - page.left, height)}`)]
+    for (const { title, x, room, isNumber } of cells) {
+      const own = title.split('\n')
+      const first = this.#y + height - 4.5 - (own.length - 1) * 10
+      const drawn = own.map((line, i) => this.#typesetter.line(line, { x, y: first + i * 10, room, align: isNumber ? 'right' : 'left' }, headText))
+      const all = [text, ...drawn].join('\n')
+      parts.push(isFirst ? this.#document.tagged('TH', all, columnHead) : artifact(all))
+    }
+    this.#add(parts.join('\n'))
+    this.#y += height
+  }
+
+  #row(cells: readonly PlacedColumn[], row: readonly string[], ground: string | undefined): void {
+    const parts: string[] = ground === undefined ? [] : [artifact(`${ground}\n${filled(page.left, this.#y, page.right - page.left, rowHeight)}`)]
+    parts.push(black)
+    this.#document.beginElement('TR')
+    const y = this.#y + 9.5
+    for (const [i, { x, room, isNumber }] of cells.entries()) {
+      parts.push(this.#document.tagged('TD', this.#typesetter.line(row[i] ?? '', { x, y, room, align: isNumber ? 'right' : 'left' }, cellText)))
+    }
+    this.#document.endElement()
+    this.#add(parts.join('\n'))
+    this.#y += rowHeight
+  }
+
+  #totals(cells: readonly PlacedColumn[], totals: readonly string[]): void {
+    this.#document.beginElement('TR')
+    const parts = [artifact(`${grey}\n${filled(page.left, this.#y, page.right - page.left, 0.7)}`), black]
+    for (const [i, { x, room, isNumber }] of cells.entries()) {
+      parts.push(this.#document.tagged('TD', this.#typesetter.line(totals[i] ?? '', { x, y: this.#y + 10.5, room, align: isNumber ? 'right' : 'left' }, totalText)))
+    }
+    this.#document.endElement()
+    this.#add(parts.join('\n'))
+    this.#y += rowHeight + 2
+  }
+}
+
+const footerText = { weight: 'regular', size: 7.5 } as const
+const columnHead = '/A<</O/Table/Scope/Column>>'
+const rowHead = '/A<</O/Table/Scope/Row>>'

@@ -1,0 +1,242 @@
+import { fileURLToPath } from 'node:url'
+import type { Bidi } from 'bidi-js'
+import * as bidiModule from 'bidi-js'
+import type { EmbeddedFont } from './pdfkit-internals.ts'
+import { internalsOf } from './pdfkit-internals.ts'
+import type { TaggedDocument } from './tagged-document.ts'
+import { textObject } from './tagged-document.ts'
+
+export type Weight = 'regular' | 'bold'
+
+const fontFile = (name: string): string => fileURLToPath(new URL(`./fonts/${name}.ttf`, import.meta.url))
+
+/** In the order in which they are asked for a character. Scripts beyond Latin, Greek and Cyrillic have one weight. */
+const families: Readonly<Record<Weight, readonly string[]>> = {
+  regular: ['NotoSans-Regular', 'NotoSansArabic-Regular', 'NotoSansHebrew-Regular', 'DroidSansFallback'],
+  bold: ['NotoSans-Bold', 'NotoSansArabic-Regular', 'NotoSansHebrew-Regular', 'DroidSansFallback'],
+}
+
+/** A glyph to draw: its number in the font of the document, in hexadecimal, and how far it moves on, in thousandths of the size. */
+interface Glyph {
+  readonly code: string
+  readonly advance: number
+  readonly up: number
+  readonly right: number
+}
+
+/** Glyphs of one font, in the order in which they are seen. */
+interface Run {
+  readonly face: Face
+  readonly glyphs: readonly Glyph[]
+}
+
+interface Face {
+  readonly id: string
+  readonly embedded: EmbeddedFont
+  readonly known: Map<number, Glyph | undefined>
+}
+
+/** The types of the package are those of its other form, which Node does not load. */
+const bidi = (bidiModule.default as unknown as () => Bidi)()
+
+/** Scripts whose letters are joined, moved or reordered, and marks that are put on letters: they need the tables of the font. */
+const complex = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\p{M}\p{Cf}]/u
+const rightToLeft = /[\u0590-\u08ff\u200f\u202b\u202e\u2067\ufb1d-\ufdff\ufe70-\ufeff]/
+
+const ellipsis = '…'
+/** Names often differ only at their ends. */
+const keptAtEnd = 5
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
+
+/** The missing glyph of every font: an empty box. */
+const missing = 0
+
+/** Sets texts in one line each. Every text is shown as far as the fonts of this folder have its characters. */
+export class Typesetter {
+  readonly #document: TaggedDocument
+  readonly #faces = new Map<string, Face>()
+
+  constructor(document: TaggedDocument) {
+    this.#document = document
+  }
+
+  #face(name: string): Face {
+    const known = this.#faces.get(name)
+    if (known !== undefined) return known
+    this.#document.font(fontFile(name))
+    const embedded = internalsOf(this.#document)._font
+    const face: Face = { id: embedded.id, embedded, known: new Map() }
+    this.#faces.set(name, face)
+    return face
+  }
+
+  #glyphOf(face: Face, codePoint: number): Glyph | undefined {
+    if (face.known.has(codePoint)) return face.known.get(codePoint)
+    const { font } = face.embedded
+    const glyph = font.hasGlyphForCodePoint(codePoint) ? font.glyphForCodePoint(codePoint) : undefined
+    const made = glyph === undefined ? undefined : included(face, glyph.id, glyph.advanceWidth, [codePoint])
+    face.known.set(codePoint, made)
+    return made
+  }
+
+  #faceFor(codePoint: number, weight: Weight, before: Face | undefined): Face {
+    // A space or a mark stays with the letters before it, so that words of a script are shaped together.
+    if (before !== undefined && this.#glyphOf(before, codePoint) !== undefined && (codePoint < 0x41 || isMark(codePoint))) return before
+    for (const name of families[weight]) {
+      const face = this.#face(name)
+      if (this.#glyphOf(face, codePoint) !== undefined) return face
+    }
+    return before ?? this.#face(families[weight][0] ?? '')
+  }
+
+  /** Parts of a text in the same font. */
+  #byFace(text: string, weight: Weight): { readonly face: Face; text: string }[] {
+    const parts: { readonly face: Face; text: string }[] = []
+    for (const character of text) {
+      const last = parts.at(-1)
+      const face = this.#faceFor(character.codePointAt(0) ?? 0, weight, last?.face)
+      if (last?.face === face) last.text += character
+      else parts.push({ face, text: character })
+    }
+    return parts
+  }
+
+  #plain(face: Face, text: string): Run {
+    return { face, glyphs: Array.from(text, (character) => this.#glyphOf(face, character.codePointAt(0) ?? 0) ?? included(face, missing, widthOfMissing(face), [0xfffd])) }
+  }
+
+  /** Returns a text of which the first font has all characters, as most have; undefined if it has not. */
+  #simple(text: string, weight: Weight): Run | undefined {
+    const face = this.#face(families[weight][0] ?? '')
+    const glyphs: Glyph[] = []
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i)
+      // Marks are from here on, and the halves of characters beyond 16 bits.
+      if (code >= 0x300 && (code < 0x370 || code >= 0x483)) return undefined
+      const glyph = this.#glyphOf(face, code)
+      if (glyph === undefined) return undefined
+      glyphs.push(glyph)
+    }
+    return { face, glyphs }
+  }
+
+  /** Returns the runs of a text of one direction. */
+  #directed(text: string, weight: Weight, isRightToLeft: boolean): readonly Run[] {
+    const runs = this.#byFace(text, weight).map((part) => (isRightToLeft || complex.test(part.text) ? shaped(part.face, part.text, isRightToLeft) : this.#plain(part.face, part.text)))
+    return isRightToLeft ? runs.reverse() : runs
+  }
+
+  #runs(text: string, weight: Weight): readonly Run[] {
+    const simple = this.#simple(text, weight)
+    if (simple !== undefined) return [simple]
+    if (!rightToLeft.test(text)) return this.#directed(text, weight, false)
+    return visualParts(text).flatMap((part) => this.#directed(part.text, weight, part.isRightToLeft))
+  }
+
+  /** Returns the width of a text in points. */
+  width(text: string, weight: Weight, size: number): number {
+    return widthOf(this.#runs(shown(text), weight), size)
+  }
+
+  /**
+   * Returns the operators that draw a text at a base line, at most `room` points wide: a longer text has an ellipsis before its last letters. `align` is
+   * of the text in its room.
+   */
+  line(text: string, place: { readonly x: number; readonly y: number; readonly room: number; readonly align?: 'left' | 'right' }, look: { readonly weight: Weight; readonly size: number }): string {
+    const { runs, width, isShort } = this.#fitted(shown(text), place.room, look)
+    const { fonts } = internalsOf(this.#document).page
+    let x = place.align === 'right' ? place.x + place.room - width : place.x
+    const drawn: string[] = []
+    for (const { face, glyphs } of runs) {
+      fonts[face.id] ??= face.embedded.ref()
+      drawn.push(`/${face.id} ${look.size} Tf`)
+      if (glyphs.every(({ up, right }) => up === 0 && right === 0)) {
+        drawn.push(`1 0 0 -1 ${points(x)} ${points(place.y)} Tm <${glyphs.map(({ code }) => code).join('')}> Tj`)
+        x += glyphs.reduce((sum, { advance }) => sum + advance, 0) * (look.size / 1000)
+        continue
+      }
+      for (const { code, advance, up, right } of glyphs) {
+        drawn.push(`1 0 0 -1 ${points(x + (right * look.size) / 1000)} ${points(place.y - (up * look.size) / 1000)} Tm <${code}> Tj`)
+        x += (advance * look.size) / 1000
+      }
+    }
+    const operators = `BT ${drawn.join(' ')} ET`
+    // The whole text for programs that read the document: a shortened one, and one whose glyphs are not in the order of reading.
+    return isShort || rightToLeft.test(text) ? `/Span <</ActualText ${textObject(text)}>> BDC ${operators} EMC` : operators
+  }
+
+  #fitted(text: string, room: number, { weight, size }: { readonly weight: Weight; readonly size: number }): { readonly runs: readonly Run[]; readonly width: number; readonly isShort: boolean } {
+    const runs = this.#runs(text, weight)
+    const width = widthOf(runs, size)
+    if (width <= room) return { runs, width, isShort: false }
+    // A text is measured only as far as it may fit: the narrowest letters are a fifth of the size.
+    const parts = Array.from(graphemes.segment(text.slice(0, Math.ceil((room / size) * 8) + 8)), ({ segment }) => segment)
+    const end = Array.from(graphemes.segment(text.slice(-4 * keptAtEnd)), ({ segment }) => segment).slice(-keptAtEnd).join('')
+    const cut = (count: number): string => parts.slice(0, count).join('').trimEnd() + ellipsis + (room < size * keptAtEnd * 2 ? '' : end)
+    let [fits, tooMany] = [0, parts.length]
+    while (fits + 1 < tooMany) {
+      const middle = (fits + tooMany) >> 1
+      if (widthOf(this.#runs(cut(middle), weight), size) <= room) fits = middle
+      else tooMany = middle
+    }
+    const short = this.#runs(cut(fits), weight)
+    return { runs: short, width: widthOf(short, size), isShort: true }
+  }
+}
+
+/** Longer texts are cut before anything is measured. Control characters have no glyphs. */
+const longest = 1_000
+const shown = (text: string): string => (text.length > longest ? text.slice(0, longest) : text).replace(/\p{Cc}/gu, ' ')
+
+const isMark = (codePoint: number): boolean => /[\p{M}\p{Cf}]/u.test(String.fromCodePoint(codePoint))
+
+const points = (value: number): string => String(Math.round(value * 100) / 100)
+
+const widthOf = (runs: readonly Run[], size: number): number => {
+  let sum = 0
+  for (const { glyphs } of runs) for (const { advance } of glyphs) sum += advance
+  return (sum * size) / 1000
+}
+
+const widthOfMissing = ({ embedded }: Face): number => (embedded.widths[missing] ?? 0)
+
+/** Takes a glyph into the part of the font that is embedded. `advance` and the offsets are in units of the font. */
+const included = ({ embedded }: Face, id: number, advance: number, codePoints: readonly number[], up = 0, right = 0, width = advance): Glyph => {
+  const code = embedded.subset.includeGlyph(id)
+  const scale = 1000 / embedded.font.unitsPerEm
+  embedded.widths[code] ??= width * scale
+  embedded.unicode[code] ??= codePoints
+  return { code: code.toString(16).padStart(4, '0'), advance: advance * scale, up: up * scale, right: right * scale }
+}
+
+/** Returns the glyphs by the tables of the font, which join letters and place marks. */
+const shaped = (face: Face, text: string, isRightToLeft: boolean): Run => {
+  const { glyphs, positions } = face.embedded.font.layout(text, [], undefined, undefined, isRightToLeft ? 'rtl' : 'ltr')
+  return {
+    face,
+    glyphs: glyphs.map((glyph, i) => {
+      const { xAdvance = glyph.advanceWidth, yOffset = 0, xOffset = 0 } = positions[i] ?? {}
+      return included(face, glyph.id, xAdvance, glyph.codePoints, yOffset, xOffset, glyph.advanceWidth)
+    }),
+  }
+}
+
+/** Returns the parts of a text from left to right. Each part is in the order of reading. */
+const visualParts = (text: string): readonly { readonly text: string; readonly isRightToLeft: boolean }[] => {
+  const embedding = bidi.getEmbeddingLevels(text, 'auto')
+  const order = Array.from({ length: text.length }, (_, i) => i)
+  for (const [start = 0, end = 0] of bidi.getReorderSegments(text, embedding)) {
+    order.splice(start, end - start + 1, ...order.slice(start, end + 1).reverse())
+  }
+  const parts: { text: string; isRightToLeft: boolean }[] = []
+  let before = -2
+  for (const index of order) {
+    const isRightToLeft = (embedding.levels[index] ?? 0) % 2 === 1
+    const character = (isRightToLeft ? bidi.getMirroredCharacter(text.charAt(index)) : null) ?? text.charAt(index)
+    const last = parts.at(-1)
+    if (last?.isRightToLeft === isRightToLeft && index === before + (isRightToLeft ? -1 : 1)) last.text = isRightToLeft ? character + last.text : last.text + character
+    else parts.push({ text: character, isRightToLeft })
+    before = index
+  }
+  return parts
+}

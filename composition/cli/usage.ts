@@ -1,0 +1,136 @@
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { MembershipStoreToken } from '../../core/organizations/ports.ts'
+import type { AccountId } from '../../core/kernel/ids.ts'
+import { isOpen } from '../../core/kernel/deployment.ts'
+import { decimalOf, perCoreMonth, perGibMonth, thousandthsOf } from '../../core/usage/months/amounts.ts'
+import { monthText, parseMonth } from '../../core/usage/months/calendar.ts'
+import type { CloseInput } from '../../core/usage/months/close.ts'
+import { CloseMonthToken } from '../../core/usage/months/close.ts'
+import type { ExplainedPiece } from '../../core/usage/months/explain.ts'
+import { makeExplain } from '../../core/usage/months/explain.ts'
+import { MonthStoreToken, UsageInputsToken } from '../../core/usage/months/ports.ts'
+import type { MonthKey } from '../../core/usage/types.ts'
+import { usageClasses, usageProducts } from '../../core/usage/types.ts'
+import type { Composition } from '../service/compose.ts'
+import { operatorCall } from '../service/operator-call.ts'
+import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
+import { printJson } from './command-context.ts'
+import { onStore } from './on-store.ts'
+import { printable } from './tasks/task-view.ts'
+
+export interface UsageMonthOptions extends CommonOptions {
+  readonly org: string
+  readonly month: string
+}
+export interface UsageCloseOptions extends UsageMonthOptions {
+  readonly final?: boolean
+}
+export interface UsageExplainOptions extends UsageMonthOptions {
+  readonly product: string
+  readonly cluster: string
+  readonly object?: string
+  readonly contract?: string
+  readonly class?: string
+}
+
+interface Place {
+  readonly ownerId: AccountId
+  readonly month: MonthKey
+}
+
+/** Runs a command on a month of an account; says what is wrong with the options. */
+const onMonth = (context: CommandContext, options: UsageMonthOptions, work: (composition: Composition, place: Place) => Promise<ExitCode>): Promise<ExitCode> =>
+  onStore<ExitCode>(context, options, async (composition) => {
+    if (!isOpen('billing-enabled', composition.boot.deployment)) {
+      context.say('Usage is not reported to this deployment: MOORAGE_BILLING_ENABLED is not set.')
+      return 2
+    }
+    const month = parseMonth(options.month)
+    if (month === undefined) {
+      context.say('--month is a month in the form 2026-11.')
+      return 2
+    }
+    const account = await composition.container.resolve(MembershipStoreToken).findAccount(options.org)
+    if (account === undefined) {
+      context.say(`There is no account ${printable(options.org)}.`)
+      return 1
+    }
+    return work(composition, { ownerId: account.id as AccountId, month })
+  })
+
+/** Says at most once a second how far the work is. */
+const progressOn = (context: CommandContext): NonNullable<CloseInput['onProgress']> => {
+  let last = 0
+  return (text, done, of) => {
+    const now = performance.now()
+    if (now - last < 1000 && done < of) return
+    last = now
+    context.say(`${text}: ${done} of ${of}`)
+  }
+}
+
+const closeAs = (operation: string, as: CloseInput['as']) => (context: CommandContext, options: UsageMonthOptions): Promise<ExitCode> =>
+  onMonth(context, options, async ({ container }, place) => {
+    const close = container.resolve(CloseMonthToken)
+    const closed = await close(operatorCall(operation), { ...place, ...(as === undefined ? {} : { as }), onProgress: progressOn(context) })
+    if (isLeft(closed)) {
+      context.say(closed.left.message)
+      return 1
+    }
+    const { month, isNew, objectCount } = closed.right
+    if (options.json === true) printJson(context, { month: monthText(month.month), revision: month.revision, status: month.status, inputHash: month.inputHash, isNew, objects: objectCount })
+    else context.print(isNew ? `Revision ${month.revision} of ${monthText(month.month)} is ${month.status}: ${objectCount} objects.` : `Revision ${month.revision} of ${monthText(month.month)} is ${month.status} already; nothing has changed.`)
+    return 0
+  })
+
+/** Computes a month of an account now. */
+export const usageClose = (context: CommandContext, options: UsageCloseOptions): Promise<ExitCode> =>
+  closeAs('usage.close', options.final === true ? 'final' : undefined)(context, options)
+
+/** Makes a new revision of a final month. */
+export const usageReopen = closeAs('usage.reopen', 'reopen')
+
+const instant = (seconds: number): string => new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
+
+const pieceLine = ({ object, from, to, milliCpu, memoryMib, use, contractId }: ExplainedPiece): string =>
+  `${instant(from)}  ${instant(to)}  ${String(to - from).padStart(7)} s  ${String(milliCpu).padStart(7)} m  ${String(memoryMib).padStart(9)} MiB  ${use.padEnd(8)}  ${String(contractId).padStart(6)}  ${object.namespace}/${object.name}`
+
+/** Lists the intervals behind one figure of the newest revision of a month, and adds them up. */
+export const usageExplain = (context: CommandContext, options: UsageExplainOptions): Promise<ExitCode> =>
+  onMonth(context, options, async ({ container }, place) => {
+    const product = usageProducts.find((each) => each === options.product)
+    const use = usageClasses.find((each) => each === options.class)
+    const contractId = options.contract === undefined ? undefined : Number(options.contract)
+    if (product === undefined || (options.class !== undefined && use === undefined) || (contractId !== undefined && !Number.isSafeInteger(contractId))) {
+      context.say(`--product is one of ${usageProducts.join(', ')}; --class one of ${usageClasses.join(', ')}; --contract a number, 0 for use without a contract.`)
+      return 2
+    }
+    const explain = makeExplain({ months: container.resolve(MonthStoreToken), inputs: container.resolve(UsageInputsToken) })
+    const explained = await explain({ ...place, product, clusterUid: options.cluster.toLowerCase(), objectUid: options.object, contractId, use })
+    if (isLeft(explained)) {
+      context.say(explained.left.message)
+      return 1
+    }
+    const { month, segments, pieces } = explained.right
+    const isJson = options.json === true
+    if (!isJson) {
+      context.print(`Revision ${month.revision} of ${monthText(month.month)}, ${month.status}, computed at ${month.generatedAt.toISOString()}`)
+      context.print('The time of the cluster:')
+      for (const { from, to, mode, contractId: contract } of segments) context.print(`  ${instant(from)}  ${instant(to)}  ${mode.padEnd(8)}  ${contract === 0 ? 'no contract' : `contract ${contract}`}`)
+      context.print('What was used in it:')
+    }
+    let [cpu, memory] = [0n, 0n]
+    const shown: unknown[] = []
+    for await (const page of pieces) {
+      for (const piece of page) {
+        cpu += BigInt(piece.milliCpu) * BigInt(piece.to - piece.from)
+        memory += BigInt(piece.memoryMib) * BigInt(piece.to - piece.from)
+        if (isJson) shown.push({ object: piece.object.uid, from: piece.from, to: piece.to, milliCPU: piece.milliCpu, memoryMiB: piece.memoryMib, class: piece.use, contractID: piece.contractId })
+        else context.print(`  ${printable(pieceLine(piece))}`)
+      }
+    }
+    const figures = { cpu: decimalOf(thousandthsOf(cpu, perCoreMonth(place.month))), memory: decimalOf(thousandthsOf(memory, perGibMonth(place.month))) }
+    if (isJson) printJson(context, { revision: month.revision, status: month.status, segments, pieces: shown, milliCPUSeconds: cpu.toString(), mebibyteSeconds: memory.toString(), ...figures })
+    else context.print(`Sum: ${cpu} milli-core-seconds = ${figures.cpu} core-months; ${memory} MiB-seconds = ${figures.memory} GiB-months`)
+    return 0
+  })

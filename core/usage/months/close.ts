@@ -1,0 +1,167 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../../kernel/clock.ts'
+import { unixSeconds } from '../../kernel/clock.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import type { AccountId } from '../../kernel/ids.ts'
+import type { LeaseStore } from '../../kernel/instances.ts'
+import type { Call } from '../../kernel/principal.ts'
+import { token } from '../../kernel/token.ts'
+import { defineAudit } from '../../kernel/unit-of-work.ts'
+import type { MonthKey, UnixSeconds, UsageMonth, UsageMonthStatus } from '../types.ts'
+import { monthEnd, monthText } from './calendar.ts'
+import { isFinalDue, provisionalDelaySeconds } from './closing-times.ts'
+import { holdLease } from './lease.ts'
+import type { MonthReport, MonthStore, MonthUnitOfWork, NewRevision, ProductViews } from './ports.ts'
+import { UsageMonthBusy, UsageMonthMissing, UsageMonthNotClosable } from './ports.ts'
+import type { GatherDeps, GatheredMonth } from './product-month.ts'
+import { gatherMonth } from './product-month.ts'
+
+/** Increased by each change that gives other figures for the same events. A month is then computed again when it is closed again. */
+export const usageCodeVersion = 1
+
+export const monthAuditOf = defineAudit('usage-month', ['usage-month.provisional', 'usage-month.final', 'usage-month.reopened'], ({ id, ownerId, month }: UsageMonth) => ({
+  objectId: id,
+  objectName: monthText(month),
+  tenantId: ownerId,
+}))
+
+export interface CloseInput {
+  readonly ownerId: AccountId
+  readonly month: MonthKey
+  /** `reopen` makes a new provisional revision of a final month. Without a value, the status that is due. */
+  readonly as?: UsageMonthStatus | 'reopen'
+  readonly onProgress?: (text: string, done: number, of: number) => void
+}
+
+export interface ClosedMonth {
+  readonly month: UsageMonth
+  /** False if the newest revision was computed from the same events: then nothing was written. */
+  readonly isNew: boolean
+  readonly objectCount: number
+}
+
+export type CloseFailure = Failure<'UsageMonthNotClosable'> | Failure<'UsageMonthBusy'> | Failure<'UsageMonthMissing'>
+
+export interface CloseDeps extends GatherDeps {
+  readonly clock: Clock
+  readonly leases: LeaseStore
+  /** Identifies this run: two runs in one process must not hold the lease of one month together. */
+  readonly newHolder: () => string
+  readonly months: MonthStore
+  readonly unitOfWork: MonthUnitOfWork
+  readonly views: ProductViews
+  readonly report: MonthReport
+}
+
+export type CloseMonth = (call: Call, input: CloseInput) => Outcome<CloseFailure, ClosedMonth>
+export const CloseMonthToken = token<CloseMonth>('usage.CloseMonth')
+
+/** Returns which revision comes next; a failure if the month cannot be closed in this way. */
+const nextRevision = (previous: UsageMonth | undefined, { month, as }: CloseInput, now: Date): Either<CloseFailure, Pick<UsageMonth, 'revision' | 'status'>> => {
+  if (unixSeconds(now) < monthEnd(month) + provisionalDelaySeconds) return left(UsageMonthNotClosable(`The month ${monthText(month)} has not ended. A month is closed from 00:30 UTC of the next one on.`))
+  if (as === 'reopen') {
+    if (previous === undefined) return left(UsageMonthMissing(`The month ${monthText(month)} was not closed yet.`))
+    if (previous.status !== 'final') return left(UsageMonthNotClosable(`Revision ${previous.revision} of ${monthText(month)} is not final: it is open.`))
+    return right({ revision: previous.revision + 1, status: 'provisional' })
+  }
+  if (previous?.status === 'final') return right({ revision: previous.revision, status: 'final' })
+  const status = as ?? (isFinalDue(previous, month, now) ? 'final' : 'provisional')
+  return right({ revision: previous?.revision ?? 1, status })
+}
+
+/**
+ * Computes a month of an owner and publishes it as a revision. Everything is written under a revision that no reader sees, in short
+ * transactions, so that no other change waits for it; then one transaction publishes it. A run that ends in between leaves rows without effect, which
+ * the next run removes. A final revision is never replaced: a new one has the next number. A run that finds the same input writes nothing.
+ */
+export const makeCloseMonth = (deps: CloseDeps): CloseMonth => {
+  const { clock, leases, months, newHolder } = deps
+  return async (call, input) => {
+    const { ownerId, month } = input
+    const held = await holdLease(leases, `usage.month.${ownerId}.${month}`, newHolder(), call.signal, async (signal): Outcome<CloseFailure, ClosedMonth> => {
+      const previous = await months.newest(ownerId, month)
+      const now = clock.now()
+      const next = nextRevision(previous, input, now)
+      if (isLeft(next)) return next
+      if (previous?.status === 'final' && input.as !== 'reopen') return right({ month: previous, isNew: false, objectCount: 0 })
+      for (const id of await months.abandoned(ownerId, month)) await months.remove(id)
+      const gathered = await gatherMonth(deps, {
+        ownerId,
+        month,
+        asOf: unixSeconds(now) as UnixSeconds,
+        signal,
+        onProgress: (done, of) => input.onProgress?.('clusters read', done, of),
+      })
+      try {
+        const inputHash = statusHash(deps, gathered.inputHash, next.right.status)
+        if (previous?.inputHash === inputHash && previous.codeVersion === usageCodeVersion) {
+          return right({ month: previous, isNew: false, objectCount: gathered.objectCount })
+        }
+        const revision: NewRevision = { ownerId, month, ...next.right, watermark: now, inputHash, codeVersion: usageCodeVersion, generatedAt: now }
+        return await write(deps, { call, signal, input, gathered, revision, previous })
+      } finally {
+        await gathered.remove()
+      }
+    })
+    return held ?? left(UsageMonthBusy(`Another process closes ${monthText(month)}.`))
+  }
+}
+
+/** The status is shown in views and report, so it is part of what they are made of. */
+const statusHash = ({ digest }: Pick<CloseDeps, 'digest'>, inputHash: string, status: UsageMonthStatus): string => {
+  const hash = digest()
+  hash.add(`${status} ${inputHash}`)
+  return hash.end()
+}
+
+interface Writing {
+  readonly call: Call
+  readonly signal: AbortSignal
+  readonly input: CloseInput
+  readonly gathered: GatheredMonth
+  readonly revision: NewRevision
+  readonly previous: UsageMonth | undefined
+}
+
+const write = async (deps: CloseDeps, { call, signal, input, gathered, revision, previous }: Writing): Outcome<CloseFailure, ClosedMonth> => {
+  const { months, views, report } = deps
+  const id = await months.begin(revision)
+  try {
+    const { ownerId, month, status, generatedAt, inputHash } = revision
+    const made: UsageMonth = { id, ownerId, month, revision: revision.revision, status, generatedAt, inputHash }
+    await months.addSegments(id, gathered.segments)
+    for (const [index, product] of gathered.products.entries()) {
+      signal.throwIfAborted()
+      await views.write(id, product)
+      input.onProgress?.('products written', index + 1, gathered.products.length)
+    }
+    await report.write(made, signal)
+    signal.throwIfAborted()
+    const published = await publish(deps, call, made, previous, input.as === 'reopen')
+    if (isLeft(published)) {
+      await months.remove(id)
+      return published
+    }
+    const replaced = previous?.revision === made.revision ? previous.id : undefined
+    if (replaced !== undefined) await months.remove(replaced)
+    input.onProgress?.('published', 1, 1)
+    return right({ month: made, isNew: true, objectCount: gathered.objectCount })
+  } catch (error) {
+    // What remains if this fails too is removed by the next run.
+    await months.remove(id).catch(() => undefined)
+    throw error
+  }
+}
+
+/** Refuses if another revision was published since the beginning: then this run has lost its lease, however late it noticed. */
+const publish = (deps: CloseDeps, call: Call, made: UsageMonth, previous: UsageMonth | undefined, isReopening: boolean): Outcome<Failure<'UsageMonthBusy'>, void> =>
+  deps.unitOfWork.run<Failure<'UsageMonthBusy'>, void>(call, async ({ months, audit }) => {
+    const newest = await months.newest(made.ownerId, made.month)
+    if (newest?.id !== previous?.id) return left(UsageMonthBusy(`Another process has closed ${monthText(made.month)}.`))
+    if (previous !== undefined && previous.revision === made.revision) await months.withdraw(previous.id)
+    if (!(await months.publish(made.id))) return left(UsageMonthBusy(`Another process closes ${monthText(made.month)}.`))
+    const action = isReopening ? 'usage-month.reopened' : (`usage-month.${made.status}` as const)
+    await audit.record(monthAuditOf(made, action, { revision: made.revision, status: made.status, inputHash: made.inputHash }))
+    return right(undefined)
+  })

@@ -1,0 +1,117 @@
+import { isRight, right } from 'fp-ts/lib/Either.js'
+import type { QuotaUsage } from '../../contracts/ports.ts'
+import type { Contract } from '../../contracts/types.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { unixSeconds } from '../../kernel/clock.ts'
+import type { Mail, MailOutbox } from '../../kernel/mail.ts'
+import type { Call } from '../../kernel/principal.ts'
+import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { token } from '../../kernel/token.ts'
+import type { MonthKey, UnixSeconds, UsedAmount } from '../types.ts'
+import { decimalOf, perCoreMonth, perGibMonth, thousandthsOf } from './amounts.ts'
+import { monthEnd, monthOf, monthStart, monthText } from './calendar.ts'
+import type { ConsumptionStore, UsageInputs } from './ports.ts'
+import { parseIntervals, readWindow, segmentsOfCluster } from './product-month.ts'
+import { eachPiece } from './roll-up.ts'
+
+/** The stores of an alert, in one transaction. */
+export interface ConsumptionStores {
+  readonly consumption: ConsumptionStore
+  readonly mail: MailOutbox
+}
+export type ConsumptionUnitOfWork = UnitOfWork<ConsumptionStores>
+export const ConsumptionUnitOfWorkToken = token<ConsumptionUnitOfWork>('usage.ConsumptionUnitOfWork')
+
+interface ConsumptionDeps {
+  readonly clock: Clock
+  readonly consumption: ConsumptionStore
+  readonly inputs: UsageInputs
+  readonly unitOfWork: ConsumptionUnitOfWork
+}
+
+const currentMonth = (now: Date): MonthKey => monthOf(unixSeconds(now) as UnixSeconds)
+
+/** Returns what was used of the quota, in thousandths of its unit. */
+const usedOf = ({ quota }: Pick<Contract, 'quota'>, month: MonthKey, { milliCpuSeconds, mebibyteSeconds }: UsedAmount): bigint =>
+  quota.metric === 'cpu_core_month' ? thousandthsOf(milliCpuSeconds, perCoreMonth(month)) : thousandthsOf(mebibyteSeconds, perGibMonth(month))
+
+/** Reads the consumption that `makeUpdateConsumption` has stored. */
+export const makeQuotaUsage = (consumption: Pick<ConsumptionStore, 'find'>): QuotaUsage => ({
+  async usedThisMonth(contract, now) {
+    const month = currentMonth(now)
+    const used = await consumption.find(contract.id, month)
+    return used === undefined ? undefined : Number(usedOf(contract, month, used)) / 1000
+  },
+})
+
+/** Returns what the contracts of one owner have used in a month so far: production and other use, which are billed. */
+const consumptionOf = async (inputs: UsageInputs, contracts: readonly Contract[], month: MonthKey, now: Date, signal: AbortSignal): Promise<ReadonlyMap<number, UsedAmount>> => {
+  const [first] = contracts
+  const used = new Map<number, { cpu: bigint; memory: bigint }>(contracts.map(({ id }) => [id, { cpu: 0n, memory: 0n }]))
+  if (first === undefined) return new Map()
+  const window = readWindow(month)
+  const facts = await inputs.factsOf(first.ownerId, window)
+  for (const cluster of facts.clusters) {
+    if (!cluster.bindings.some(({ contractId }) => used.has(contractId))) continue
+    const segments = segmentsOfCluster(cluster, facts.contracts, month, unixSeconds(now) as UnixSeconds)
+    for await (const objects of inputs.objectsOf(cluster.id, window)) {
+      signal.throwIfAborted()
+      for (const { object, intervals } of objects) {
+        eachPiece(parseIntervals(intervals), segments.get(object.product) ?? [], object.trialEndsAt, ({ use, contractId, from, to, milliCpu, memoryMib }) => {
+          const sum = used.get(contractId)
+          if (sum === undefined || use === 'trial' || use === 'free') return
+          sum.cpu += BigInt(milliCpu * (to - from))
+          sum.memory += BigInt(memoryMib * (to - from))
+        })
+      }
+    }
+  }
+  return new Map([...used].map(([id, { cpu, memory }]) => [id, { milliCpuSeconds: cpu, mebibyteSeconds: memory }]))
+}
+
+const units = { cpu_core_month: 'core-months', memory_gib_month: 'GiB-months' } as const
+
+const mailTo = (to: string, { name, ownerId, ownerName, quota }: Contract, month: MonthKey, threshold: number, used: bigint): Mail => ({
+  to,
+  subject: `The contract "${name.replace(/\p{Cc}/gu, ' ')}" has reached ${threshold}% of its quota`,
+  paragraphs: [
+    `In ${monthText(month)} (UTC), the contract "${name}" of ${ownerName} has used ${decimalOf(used)} of ${quota.limit} ${units[quota.metric]}.`,
+    ...(quota.disableLicenseOnLimitReached ? ['When the limit is reached, no license is issued for its clusters until the month ends.'] : []),
+  ],
+  accountId: ownerId,
+})
+
+/**
+ * Computes what contracts with a quota have used in the current month, and mails the people of a contract when a threshold is reached, once
+ * for each threshold and month. The mail is posted in the transaction that records the alert, so that it is sent once, also
+ * by concurrent runs.
+ */
+export const makeUpdateConsumption =
+  ({ clock, consumption, inputs, unitOfWork }: ConsumptionDeps) =>
+  async (call: Call): Promise<void> => {
+    const now = clock.now()
+    const month = currentMonth(now)
+    const contracts = await consumption.listWithQuota(new Date(monthStart(month) * 1000), new Date(monthEnd(month) * 1000))
+    for (const [, own] of Map.groupBy(contracts, ({ ownerId }) => ownerId)) {
+      const used = await consumptionOf(inputs, own, month, now, call.signal)
+      for (const contract of own) {
+        const amount = used.get(contract.id)
+        if (amount !== undefined) await record({ unitOfWork }, call, contract, month, amount, now)
+      }
+    }
+  }
+
+const record = async ({ unitOfWork }: Pick<ConsumptionDeps, 'unitOfWork'>, call: Call, contract: Contract, month: MonthKey, amount: UsedAmount, now: Date): Promise<void> => {
+  const { quota, emails } = contract
+  const used = usedOf(contract, month, amount)
+  const isReached = (threshold: number): boolean => quota.limit > 0 && Number(used) >= quota.limit * 10 * threshold
+  const outcome = await unitOfWork.run<never, void>(call, async (stores) => {
+    await stores.consumption.set(contract.id, month, amount, now)
+    for (const threshold of quota.alertThresholds.filter(isReached)) {
+      if (!(await stores.consumption.markAlerted(contract.id, month, threshold, now))) continue
+      for (const to of new Set([...emails.usageAlertClient, ...emails.usageAlertAdmin])) await stores.mail.post(mailTo(to, contract, month, threshold, used))
+    }
+    return right(undefined)
+  })
+  if (!isRight(outcome)) throw new Error('The consumption of a contract was not recorded.')
+}

@@ -1,0 +1,40 @@
+import type { Contract } from '../../contracts/types.ts'
+import { unixSeconds } from '../../kernel/clock.ts'
+import type { UnixSeconds, UsageProduct } from '../types.ts'
+import type { Coverage } from './segments.ts'
+
+/** The first words of the product and the features of contracts that cover a product whose usage is reported. */
+const words: Readonly<Record<UsageProduct, readonly string[]>> = {
+  dbProduct: ['database', 'databases', 'db'],
+  backupProduct: ['backup', 'backups'],
+  vaultProduct: ['vault', 'secrets'],
+  ingressProduct: ['ingress', 'gateway'],
+}
+
+/** Reports whether a contract covers a product: the first word of its product or of one of its features names it, as in `database-enterprise`. */
+export const covers = ({ product, features }: Pick<Contract, 'product' | 'features'>, of: UsageProduct): boolean =>
+  [product, ...features].some((name) => words[of].includes(name.split(/[-.]/, 1)[0] ?? ''))
+
+/** From when to when a cluster was bound to a contract. */
+export interface BindingTime {
+  readonly contractId: number
+  readonly clusterUid: string
+  readonly boundFrom: Date
+  /** Undefined while it is bound. */
+  readonly boundTo: Date | undefined
+}
+
+const endOfTime = Number.MAX_SAFE_INTEGER as UnixSeconds
+
+const secondOf = (at: Date): UnixSeconds => unixSeconds(at) as UnixSeconds
+
+/**
+ * Returns when a contract covers a cluster by a binding: from the later of its start and the beginning of the binding to the earliest of its
+ * end, its revocation and the end of the binding. Instants are rounded down to seconds.
+ */
+export const coverageOf = (contract: Pick<Contract, 'id' | 'startsAt' | 'endsAt' | 'revokedAt'>, { boundFrom, boundTo }: BindingTime): Coverage => ({
+  contractId: contract.id,
+  boundFrom: secondOf(boundFrom),
+  from: Math.max(secondOf(contract.startsAt), secondOf(boundFrom)) as UnixSeconds,
+  to: Math.min(secondOf(contract.endsAt), contract.revokedAt === undefined ? endOfTime : secondOf(contract.revokedAt), boundTo === undefined ? endOfTime : secondOf(boundTo)) as UnixSeconds,
+})

@@ -1,0 +1,150 @@
+import type { Contract } from '../../contracts/types.ts'
+import { defineFailure } from '../../kernel/failure.ts'
+import type { AccountId } from '../../kernel/ids.ts'
+import { token } from '../../kernel/token.ts'
+import type { AuditTrail, UnitOfWork } from '../../kernel/unit-of-work.ts'
+import type { MonthKey, UnixSeconds, UsageClusterId, UsageMonth, UsageMonthId, UsageMonthStatus, UsageObject, UsageProduct, UsageSegment } from '../types.ts'
+import type { BindingTime } from './coverage.ts'
+import type { Span } from './presence.ts'
+import type { ModeChange } from './segments.ts'
+import type { ProductMonth } from './usage-types.ts'
+
+/** The month has not ended, or no usage was reported in it. */
+export const UsageMonthNotClosable = defineFailure('UsageMonthNotClosable', 'Invalid')
+/** Another process closes the month. */
+export const UsageMonthBusy = defineFailure('UsageMonthBusy', 'Conflict')
+/** The month has no revision, or no such revision. */
+export const UsageMonthMissing = defineFailure('UsageMonthMissing', 'NotFound')
+
+/** What is known of a cluster that divides its time. */
+export interface ClusterFacts {
+  readonly id: UsageClusterId
+  readonly uid: string
+  /** Of the record of the cluster or its binding; the UID if there is neither. */
+  readonly displayName: string
+  /** The hours in which it was heard, as bits, ascending by month. */
+  readonly presence: readonly { readonly month: MonthKey; readonly bits: Uint8Array }[]
+  readonly outages: readonly Span[]
+  readonly modeChanges: readonly ModeChange[]
+  readonly bindings: readonly BindingTime[]
+}
+
+/** What is known of an owner whose usage is computed. */
+export interface OwnerFacts {
+  /** Ascending by UID. */
+  readonly clusters: readonly ClusterFacts[]
+  /** All contracts of the owner, ascending by id. */
+  readonly contracts: readonly Contract[]
+}
+
+/** An object with its intervals in a month. */
+export interface ReportedObject {
+  readonly object: UsageObject
+  /** As `parseIntervals` reads them. */
+  readonly intervals: string
+}
+
+/** What is read of the tables of events for one month. */
+export interface ReadWindow {
+  readonly month: MonthKey
+  readonly from: UnixSeconds
+  readonly to: UnixSeconds
+  /** Of the presence: a silence of up to 35 days may begin before the month and end after it. */
+  readonly firstPresence: MonthKey
+  readonly lastPresence: MonthKey
+  /** Outages that ended before are left out. */
+  readonly outagesFrom: UnixSeconds
+}
+
+/** Reads what was reported. Each call of an iterator returns within a few milliseconds of work, so that it holds up nothing else. */
+export interface UsageInputs {
+  factsOf(ownerId: AccountId, window: ReadWindow): Promise<OwnerFacts>
+  /** Returns the objects of all products in a cluster that have intervals in the month, ascending by UID. */
+  objectsOf(clusterId: UsageClusterId, window: ReadWindow): AsyncIterable<readonly ReportedObject[]>
+}
+export const UsageInputsToken = token<UsageInputs>('usage.UsageInputs')
+
+/** Texts that are written once and read once, outside of memory. */
+export interface Spool {
+  /** Adds texts without line breaks. */
+  append(texts: readonly string[]): Promise<void>
+  /** Returns all texts in order. */
+  read(): AsyncIterable<readonly string[]>
+  remove(): Promise<void>
+}
+export interface Spools {
+  open(): Promise<Spool>
+}
+export const SpoolsToken = token<Spools>('usage.Spools')
+
+/** An owner to whom usage was reported. */
+export interface ReportingOwner {
+  readonly ownerId: AccountId
+  readonly firstHeard: UnixSeconds
+}
+
+/** A revision that is being written. It is visible once it is published. */
+export interface NewRevision {
+  readonly ownerId: AccountId
+  readonly month: MonthKey
+  readonly revision: number
+  readonly status: UsageMonthStatus
+  /** Up to when events were considered. */
+  readonly watermark: Date
+  readonly inputHash: string
+  readonly codeVersion: number
+  readonly generatedAt: Date
+}
+
+/** The revisions of months. All reads but `abandoned` see published revisions only. */
+export interface MonthStore {
+  /** Returns the newest revision. In a transaction, locks it until that ends. */
+  newest(ownerId: AccountId, month: MonthKey): Promise<(UsageMonth & { readonly codeVersion: number }) | undefined>
+  /** Returns the newest revisions of months from `first` on, of all owners. */
+  listSince(first: MonthKey): Promise<readonly UsageMonth[]>
+  owners(): Promise<readonly ReportingOwner[]>
+  /** Adds a revision that is not visible. */
+  begin(revision: NewRevision): Promise<UsageMonthId>
+  addSegments(monthId: UsageMonthId, segments: readonly UsageSegment[]): Promise<void>
+  /** Returns the segments of a product in a cluster from which a revision was computed, ascending. */
+  segmentsOf(monthId: UsageMonthId, clusterId: UsageClusterId, product: UsageProduct): Promise<readonly UsageSegment[]>
+  /** Returns revisions of a month that were never published, or were replaced. */
+  abandoned(ownerId: AccountId, month: MonthKey): Promise<readonly UsageMonthId[]>
+  /** Makes a published revision invisible, so that another one with the same number can take its place. */
+  withdraw(id: UsageMonthId): Promise<void>
+  /** Makes a revision visible. Returns false if it does not exist any more. */
+  publish(id: UsageMonthId): Promise<boolean>
+  /** Removes a revision that is not visible with all that belongs to it, in short transactions. */
+  remove(id: UsageMonthId): Promise<void>
+}
+export const MonthStoreToken = token<MonthStore>('usage.MonthStore')
+
+export interface MonthStores {
+  readonly months: MonthStore
+  readonly audit: AuditTrail
+}
+export type MonthUnitOfWork = UnitOfWork<MonthStores>
+export const MonthUnitOfWorkToken = token<MonthUnitOfWork>('usage.MonthUnitOfWork')
+
+/** Writes the views of one product in a revision that is not visible yet. */
+export interface ProductViews {
+  write(monthId: UsageMonthId, month: ProductMonth): Promise<void>
+}
+export const ProductViewsToken = token<ProductViews>('usage.ProductViews')
+
+/** Writes the report of a revision that is not visible yet, of its views. */
+export interface MonthReport {
+  write(month: UsageMonth, signal: AbortSignal): Promise<void>
+}
+export const MonthReportToken = token<MonthReport>('usage.MonthReport')
+
+/** What contracts have used so far in a month. */
+export interface ConsumptionStore {
+  /** Returns the contracts of all accounts that have a quota and whose start and end are around a time between two instants. */
+  listWithQuota(from: Date, to: Date): Promise<readonly Contract[]>
+  find(contractId: number, month: MonthKey): Promise<{ readonly milliCpuSeconds: bigint; readonly mebibyteSeconds: bigint } | undefined>
+  set(contractId: number, month: MonthKey, used: { readonly milliCpuSeconds: bigint; readonly mebibyteSeconds: bigint }, at: Date): Promise<void>
+  /** Returns false if the alert was sent before. */
+  markAlerted(contractId: number, month: MonthKey, threshold: number, at: Date): Promise<boolean>
+}
+export const ConsumptionStoreToken = token<ConsumptionStore>('usage.ConsumptionStore')

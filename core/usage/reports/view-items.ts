@@ -1,0 +1,68 @@
+import type { StoredUsageView, UsageViewStore } from '../views/ports.ts'
+
+/** What was used, in units of the month: as numbers of JSON with three decimals. */
+export interface ShownPair {
+  readonly cpu: number
+  readonly memory: number
+}
+
+/** What views of the type `billable` show of amounts. */
+export interface ShownUse extends ShownPair {
+  readonly prod: ShownPair
+  readonly nonProd: ShownPair
+  readonly free: { readonly trial: ShownPair; readonly freeContract: ShownPair }
+}
+
+export interface ViewTotals extends ShownUse {
+  readonly objectCount: number
+  /** Of the view of clusters only. */
+  readonly clusterHours?: number
+}
+
+export interface KindItem extends ShownUse {
+  readonly group: string
+  readonly kind: string
+  readonly objectCount: number
+  /** Of each day of the month. */
+  readonly matrix: readonly ShownUse[]
+}
+
+export interface ClusterItem extends ShownUse {
+  readonly clusterUID: string
+  readonly displayName: string
+  readonly modes: readonly { readonly mode: string }[]
+  readonly clusterHours: number
+  readonly objectCount: number
+}
+
+export interface NamespaceItem extends ShownUse {
+  readonly clusterUID: string
+  readonly namespace: string
+  readonly objectCount: number
+}
+
+export interface ContractItem extends ShownUse {
+  /** 0 for what was used without a contract. */
+  readonly contractID: number
+  readonly name: string
+  readonly quota: { readonly metric: string; readonly limit: number; readonly usedPercent: number } | null
+  readonly objectCount: number
+}
+
+export interface ObjectItem extends ShownPair {
+  readonly clusterUID: string
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+}
+
+/** Yields the items of a view, piece by piece. `Item` is what this service has written into views of its name. */
+export async function* itemsOf<Item>(views: Pick<UsageViewStore, 'pieces'>, view: StoredUsageView): AsyncGenerator<readonly Item[]> {
+  for await (const items of views.pieces(view)) yield JSON.parse(`[${items}]`) as readonly Item[]
+}
+
+/** Returns the totals of a view. Its head and tail are a JSON object around its items. */
+export const totalsOf = ({ head, tail }: StoredUsageView): ViewTotals => (JSON.parse(head + tail) as { readonly totals: ViewTotals }).totals
+
+/** Returns a number of thousandths as it is shown in documents: `12.340`. */
+export const decimals = (value: number): string => value.toFixed(3)

@@ -1,0 +1,76 @@
+import type { FreeObject, Json } from '../../kernel/json.ts'
+import { at, isObject, listAt } from '../../kernel/json.ts'
+import type { UsageViewKey } from './ports.ts'
+
+/** A column: its name, and where an item has its value. Values of `each` come from one element of the list that makes the rows. */
+interface Column {
+  readonly name: string
+  readonly path: readonly string[]
+  readonly inElement?: boolean
+}
+
+/** How a view becomes a table. With `rowsOf`, an item has a row for each element of that list. */
+export interface CsvLayout {
+  readonly columns: readonly Column[]
+  readonly rowsOf?: string
+}
+
+const own = (...names: readonly string[]): readonly Column[] => names.map((name) => ({ name, path: [name] }))
+const inElement = (...names: readonly string[]): readonly Column[] => names.map((name) => ({ name, path: [name], inElement: true }))
+
+const classColumns: readonly Column[] = [['prod'], ['nonProd'], ['free', 'trial'], ['free', 'freeContract']].flatMap((path) =>
+  ['cpu', 'memory'].map((measure) => ({ name: [...path, measure].join('.'), path: [...path, measure] })),
+)
+
+const usedColumns = (viewType: UsageViewKey['viewType']): readonly Column[] => [...own('cpu', 'memory'), ...(viewType === 'billable' ? classColumns : [])]
+const object = own('clusterUID', 'objectID', 'group', 'kind', 'namespace', 'namespaceUID', 'name')
+
+/** Returns the table of a view. `days` is the number of days of its month. */
+export const csvLayoutOf = ({ view, viewType }: Pick<UsageViewKey, 'view' | 'viewType'>, days: number): CsvLayout => {
+  const used = usedColumns(viewType)
+  switch (view) {
+    case 'objects-usage-view':
+      return { columns: [...object, ...own('createdAt', 'deletedAt'), ...used, ...dailyColumns(days)] }
+    case 'clusters-usage-view':
+      return { columns: [...own('clusterUID', 'displayName', 'contractIDs', 'clusterHours', 'objectCount'), ...used] }
+    case 'namespaces-usage-view':
+      return { columns: [...own('clusterUID', 'namespace', 'namespaceUID', 'objectCount'), ...used] }
+    case 'gks-usage-view':
+    case 'gks-by-cluster':
+      return { columns: [...own('group', 'kind', 'objectCount'), ...used, ...matrixColumns(used, days)] }
+    case 'contracts-usage-view':
+      return { columns: [...own('contractID', 'name'), ...quotaColumns, ...own('objectCount'), ...used] }
+    case 'object-quota-history-summaries-view':
+      return { columns: [...object, ...inElement('from', 'to', 'milliCPU', 'memMiB', 'replicas', 'generation')], rowsOf: 'segments' }
+    case 'objects-cluster-mode-usage-view':
+      return { columns: [...object, ...inElement('from', 'to', 'mode', 'cpu', 'memory')], rowsOf: 'segments' }
+  }
+}
+
+const dayNumbers = (days: number): readonly number[] => Array.from({ length: days }, (_, index) => index)
+const dailyColumns = (days: number): readonly Column[] => dayNumbers(days).map((day) => ({ name: `events.${day + 1}`, path: ['dailyEvents', String(day)] }))
+const matrixColumns = (used: readonly Column[], days: number): readonly Column[] =>
+  dayNumbers(days).flatMap((day) => used.map(({ name, path }) => ({ name: `day${day + 1}.${name}`, path: ['matrix', String(day), ...path] })))
+const quotaColumns = ['metric', 'limit', 'usedPercent'].map((name) => ({ name: `quota.${name}`, path: ['quota', name] }))
+
+const lineEnd = '\r\n'
+
+/**
+ * Returns a value as a cell (RFC 4180). A text that a spreadsheet would take for a formula gets an apostrophe in front. Numbers stay as
+ * they are in JSON; a list becomes its elements with spaces between.
+ */
+export const csvCell = (value: unknown): string => {
+  if (value === undefined || value === null) return ''
+  if (typeof value === 'number') return String(value)
+  const text = Array.isArray(value) ? value.map(String).join(' ') : String(value)
+  const safe = /^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+}
+
+export const csvHead = ({ columns }: CsvLayout): string => columns.map(({ name }) => csvCell(name)).join(',') + lineEnd
+
+/** Returns the rows of an item. */
+export const csvRows = ({ columns, rowsOf }: CsvLayout, item: FreeObject): string => {
+  const elements: readonly unknown[] = rowsOf === undefined ? [{}] : listAt(item, rowsOf).filter((element) => isObject(element as Json))
+  return elements.map((element) => columns.map(({ path, inElement: isInElement }) => csvCell(at(isInElement === true ? element : item, ...path))).join(',') + lineEnd).join('')
+}

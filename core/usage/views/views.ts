@@ -1,0 +1,173 @@
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import type { AccountId } from '../../kernel/ids.ts'
+import type { FreeObject } from '../../kernel/json.ts'
+import { fromWireJson, isObject, listAt, toWireJson } from '../../kernel/json.ts'
+import type { PackedText } from '../../kernel/packed-text.ts'
+import type { SignedInCall } from '../../kernel/principal.ts'
+import { daysOf, monthText, yearOf } from '../months/calendar.ts'
+import type { MonthKey, UsageMonth } from '../types.ts'
+import { csvHead, csvLayoutOf, csvRows } from './csv.ts'
+import type { ViewFilter } from './narrow-view.ts'
+import { addFigures, mayMatch, narrowedItem, withoutCluster, zeroFigures } from './narrow-view.ts'
+import type { StoredUsageView, UsageViewKey, UsageViewStore } from './ports.ts'
+import { kindsOfClusters, UsageViewMissing } from './ports.ts'
+import { monthNameOf } from './view-writer.ts'
+
+/** A view as it is answered. Reading its texts takes bounded memory, and no step of it more than a piece of the view. */
+export interface UsageViewAnswer {
+  readonly month: UsageMonth
+  /** A file name without an ending. */
+  readonly name: string
+  /** Of JSON. Packed texts are as they are stored. */
+  json(): AsyncIterable<string | PackedText>
+  csv(): AsyncIterable<string>
+}
+
+const missing = (month: MonthKey): Failure<'UsageViewMissing'> => UsageViewMissing(`There is no such report of ${monthNameOf(month)} ${yearOf(month)}.`)
+
+export interface ListMonthsInput {
+  readonly ownerId: AccountId
+}
+
+/** Returns the names of the generated months by year. */
+export const makeListGeneratedMonths =
+  ({ views }: { readonly views: Pick<UsageViewStore, 'monthsOf'> }) =>
+  async (_call: SignedInCall<never>, { ownerId }: ListMonthsInput): Outcome<never, Readonly<Record<string, readonly string[]>>> => {
+    const years: Record<string, string[]> = {}
+    for (const month of await views.monthsOf(ownerId)) (years[String(yearOf(month))] ??= []).push(monthNameOf(month))
+    return right(years)
+  }
+
+export interface ReadViewInput {
+  readonly ownerId: AccountId
+  readonly month: MonthKey
+  readonly key: UsageViewKey
+  /** The newest revision if undefined. */
+  readonly revision: number | undefined
+  readonly filter: ViewFilter
+}
+
+const isEmpty = (filter: ViewFilter): boolean => Object.values(filter).every((value) => value === undefined)
+
+/** Returns a view of a month. With a filter it has the matching items, and its totals are their sums. */
+export const makeReadView =
+  ({ views }: { readonly views: UsageViewStore }) =>
+  async (_call: SignedInCall<never>, { ownerId, month, key, revision, filter }: ReadViewInput): Outcome<Failure<'UsageViewMissing'>, UsageViewAnswer> => {
+    const isOfCluster = key.view === 'gks-usage-view' && filter.clusterUID !== undefined
+    const view = await views.find(ownerId, month, isOfCluster ? { ...key, view: kindsOfClusters } : key, revision)
+    if (view === undefined) return left(missing(month))
+    const items = () => matchingItems(views, view, filter)
+    const layout = csvLayoutOf(key, daysOf(month))
+    return right({
+      month: view.month,
+      name: `usage-${monthText(month)}-${key.product}-${key.view}`,
+      json: () => (isEmpty(filter) ? wholeView(views, view) : narrowedView({ ...view, head: view.head.replace(`"view":"${kindsOfClusters}"`, `"view":"${key.view}"`) }, items())),
+      csv: () => csvOf(csvHead(layout), items(), (item) => csvRows(layout, item)),
+    })
+  }
+
+/** Returns the facts of the revision as the first members of a JSON object. */
+const factsText = ({ revision, status, generatedAt }: UsageMonth): string => `"revision":${revision},"status":"${status}","generatedAt":"${generatedAt.toISOString()}",`
+
+const headText = ({ head, month }: StoredUsageView): string => `{${factsText(month)}${head.slice(1)}`
+
+const wholeView = async function* (views: UsageViewStore, view: StoredUsageView): AsyncGenerator<string | PackedText> {
+  let before = headText(view)
+  for await (const packed of views.packedPieces(view)) {
+    yield before
+    yield packed
+    before = ','
+  }
+  yield view.itemCount === 0 ? before + view.tail : view.tail
+}
+
+const itemsOf = (text: string): readonly FreeObject[] => listAt({ items: fromWireJson(`[${text}]`) }, 'items').filter((item) => isObject(item))
+
+/** Returns the items that match, piece by piece. */
+const matchingItems = async function* (views: UsageViewStore, view: StoredUsageView, filter: ViewFilter): AsyncGenerator<readonly FreeObject[]> {
+  const { clusterUID } = filter
+  const isByCluster = view.key.view === kindsOfClusters
+  for await (const text of views.pieces(view, clusterUID === undefined ? undefined : `${clusterUID}/`)) {
+    if (!mayMatch(text, filter)) {
+      // Pieces are in the order of clusters: the first one of only later clusters is behind all that match.
+      if (clusterUID !== undefined && isBehind(text, clusterUID)) return
+      continue
+    }
+    yield itemsOf(text).flatMap((item) => {
+      const narrowed = narrowedItem(item, filter)
+      if (narrowed === undefined) return []
+      return [isByCluster ? withoutCluster(narrowed) : narrowed]
+    })
+  }
+}
+
+const firstCluster = /^\{"clusterUID":"([^"]*)"/
+
+const isBehind = (text: string, clusterUid: string): boolean => {
+  const first = firstCluster.exec(text)?.[1]
+  return first !== undefined && first > clusterUid
+}
+
+/** Returns the totals of a stored view, all of them 0. */
+const emptyTotals = ({ tail }: StoredUsageView): FreeObject => {
+  const parsed = fromWireJson(`{"items":[${tail}`)
+  const totals = isObject(parsed) ? parsed['totals'] : undefined
+  return isObject(totals) ? zeroFigures(totals) : {}
+}
+
+const narrowedView = async function* (view: StoredUsageView, pieces: AsyncIterable<readonly FreeObject[]>): AsyncGenerator<string> {
+  let totals = emptyTotals(view)
+  let shown = 0
+  let before = headText(view)
+  for await (const items of pieces) {
+    if (items.length === 0) continue
+    shown += items.length
+    totals = items.reduce(addFigures, totals)
+    yield before + items.map(toWireJson).join(',')
+    before = ','
+  }
+  // An item of an object has no number of objects.
+  const counted = view.key.view.startsWith('object') ? { ...totals, objectCount: shown } : totals
+  yield `${before === ',' ? '' : before}],"totals":${toWireJson(counted)}}`
+}
+
+const csvOf = async function* (head: string, pieces: AsyncIterable<readonly FreeObject[]>, rowsOf: (item: FreeObject) => string): AsyncGenerator<string> {
+  yield head
+  for await (const items of pieces) yield items.map(rowsOf).join('')
+}
+
+export interface ReadObjectInput {
+  readonly ownerId: AccountId
+  readonly month: MonthKey
+  readonly key: UsageViewKey
+  readonly revision: number | undefined
+  readonly clusterUid: string
+  readonly objectUid: string
+}
+
+/** Returns the item of an object in a view of a month, as a view with this one item. */
+export const makeReadObject =
+  ({ views }: { readonly views: UsageViewStore }) =>
+  async (_call: SignedInCall<never>, { ownerId, month, key, revision, clusterUid, objectUid }: ReadObjectInput): Outcome<Failure<'UsageViewMissing'>, UsageViewAnswer> => {
+    const view = await views.find(ownerId, month, key, revision)
+    const item = view === undefined ? undefined : await findObject(views, view, clusterUid, objectUid)
+    if (view === undefined || item === undefined) return left(missing(month))
+    const layout = csvLayoutOf(key, daysOf(month))
+    const only = async function* (): AsyncGenerator<readonly FreeObject[]> {
+      yield [item]
+    }
+    return right({
+      month: view.month,
+      name: `usage-${monthText(month)}-${key.product}-${key.view}-${objectUid}`,
+      json: () => narrowedView(view, only()),
+      csv: () => csvOf(csvHead(layout), only(), (each) => csvRows(layout, each)),
+    })
+  }
+
+/** Returns the item of an object in a view of objects. */
+export const findObject = async (views: UsageViewStore, view: StoredUsageView, clusterUid: string, objectUid: string): Promise<FreeObject | undefined> => {
+  const text = await views.pieceWith(view, `${clusterUid}/${objectUid}`)
+  if (text === undefined || !text.includes(JSON.stringify(objectUid))) return undefined
+  return itemsOf(text).find(({ clusterUID, objectID }) => clusterUID === clusterUid && objectID === objectUid)
+}

@@ -1,0 +1,69 @@
+import { definedFields } from '../../core/kernel/json.ts'
+import { monthKey } from '../../core/usage/months/calendar.ts'
+import { makeReadObjectHistory } from '../../core/usage/views/object-history.ts'
+import { UsageViewStoreToken } from '../../core/usage/views/ports.ts'
+import type { UsageViewAnswer } from '../../core/usage/views/views.ts'
+import { makeListGeneratedMonths, makeReadObject, makeReadView } from '../../core/usage/views/views.ts'
+import { attachment } from '../kit/attachment.ts'
+import { defineGroup } from '../kit/group.ts'
+import { handle } from '../kit/handle.ts'
+import type { Representation, Streamed } from '../kit/reply.ts'
+import type { ViewQuery } from './view-codecs.ts'
+import { getObjectHistory, listGeneratedMonths, objectRoutes, viewRoutes } from './views.routes.ts'
+
+/** An empty value of a filter is the same as none: clients send empty fields of forms. */
+const filterOf = ({ group, kind, clusterUID, namespace, namespaceUID, contractID }: ViewQuery) => {
+  const given = (text: string | undefined) => (text === '' ? undefined : text)
+  return definedFields({ group: given(group), kind: given(kind), clusterUID: given(clusterUID)?.toLowerCase(), namespace: given(namespace), namespaceUID: given(namespaceUID), contractID })
+}
+
+/** Returns both forms of a view, or the one that `format` names. */
+const streamedView = ({ month, name, json, csv }: UsageViewAnswer, { format }: ViewQuery): Streamed => {
+  const tag = `${month.revision}-${month.status}-${month.inputHash.slice(0, 22)}`
+  const asJson: Representation = { contentType: 'application/json; charset=utf-8', tag, pieces: json, isPacked: true }
+  const asCsv: Representation = { contentType: 'text/csv; charset=utf-8; header=present', tag: `${tag}-csv`, headers: { 'Content-Disposition': attachment(`${name}.csv`) }, pieces: csv }
+  const lastModified = month.generatedAt
+  if (format === undefined) return { lastModified, representations: [asJson, asCsv] }
+  return { lastModified, representations: [format === 'csv' ? asCsv : asJson] }
+}
+
+/** The generated months, and their views. */
+export const viewGroup = defineGroup({
+  needs: { views: UsageViewStoreToken },
+  routes: (given) => {
+    const readView = makeReadView(given)
+    const readObject = makeReadObject(given)
+    return [
+      handle(listGeneratedMonths, makeListGeneratedMonths(given), { input: ({ grant }) => ({ ownerId: grant.ownerId }), reply: (yearMonthList) => ({ yearMonthList }) }),
+      handle(getObjectHistory, makeReadObjectHistory(given), {
+        input: ({ grant, params }) => ({ ownerId: grant.ownerId, clusterUid: params.clusterUID.toLowerCase(), objectUid: params.objectID.toLowerCase() }),
+        reply: ({ object, months, segments }) => ({ ...object, months, segments }),
+      }),
+      ...viewRoutes.map(({ route, product, view }) =>
+        handle(route, readView, {
+          input: ({ grant, params, query }) => ({
+            ownerId: grant.ownerId,
+            month: monthKey(params.year, params.month),
+            key: { product, view, viewType: query.view_type ?? 'total' },
+            revision: query.revision,
+            filter: filterOf(query),
+          }),
+          reply: (read, { query }) => streamedView(read, query),
+        }),
+      ),
+      ...objectRoutes.map(({ route, product, view }) =>
+        handle(route, readObject, {
+          input: ({ grant, params, query }) => ({
+            ownerId: grant.ownerId,
+            month: monthKey(params.year, params.month),
+            key: { product, view, viewType: 'total' },
+            revision: query.revision,
+            clusterUid: params.clusterUID.toLowerCase(),
+            objectUid: params.objectID.toLowerCase(),
+          }),
+          reply: (read, { query }) => streamedView(read, query),
+        }),
+      ),
+    ]
+  },
+})

@@ -1,0 +1,125 @@
+import type * as t from 'io-ts'
+import { UsageViewMissing } from '../../core/usage/views/ports.ts'
+import type { UsageProduct, UsageViewName } from '../../core/usage/types.ts'
+import { query, requires } from '../kit/access.ts'
+import { json, streamed } from '../kit/reply.ts'
+import { routesOf } from '../kit/shared-route.ts'
+import type { ViewQuery } from './view-codecs.ts'
+import {
+  ClusterItem,
+  ContractItem,
+  GeneratedDates,
+  InAccount,
+  KindItem,
+  ModeItem,
+  MonthObjectPath,
+  MonthPath,
+  NamespaceItem,
+  ObjectHistoryView,
+  ObjectItem,
+  ObjectPath,
+  QuotaItem,
+  viewOf,
+  viewQuery,
+} from './view-codecs.ts'
+import { historyExample, viewExample } from './view-examples.ts'
+
+/** Site admins alone hold the relation. */
+export const summaryAccess = requires('can_view_usage_analytics', { type: 'account', name: query('org') })
+
+const route = routesOf({ tag: 'Billing Dashboard', scopeCategory: 'billing', access: summaryAccess })
+const monthRoute = routesOf({ tag: 'Billing Dashboard', scopeCategory: 'billing', access: summaryAccess, failures: [UsageViewMissing] })
+
+export const listGeneratedMonths = route({
+  id: 'usage.listGeneratedMonths',
+  method: 'GET',
+  path: '/dashboard/summary/generated-months',
+  summary: 'List the months of which reports were generated',
+  description: 'Years and months ascend. A month is generated on the first day of the next one, and is final 72 hours later.',
+  query: InAccount,
+  ok: json(200, GeneratedDates, { yearMonthList: { '2026': ['May', 'June'] } }),
+})
+
+export const getObjectHistory = monthRoute({
+  id: 'usage.getObjectHistory',
+  method: 'GET',
+  path: '/dashboard/summary/object-quota-history/clusters/{clusterUID}/objects/{objectID}',
+  summary: 'Get what an object occupied in all generated months',
+  params: ObjectPath,
+  query: InAccount,
+  badPathAs: 400,
+  ok: json(200, ObjectHistoryView, historyExample),
+})
+
+/** A view that a route serves, with the codecs of its query and items. */
+interface ServedView {
+  readonly product: UsageProduct
+  readonly view: UsageViewName
+  readonly id: string
+  readonly summary: string
+  readonly query: t.Type<ViewQuery, unknown, unknown>
+  readonly item: t.Any
+}
+
+const typedQuery = viewQuery('UsageTypedViewQuery', 'view_type')
+const ofClusterQuery = viewQuery('UsageOfClusterViewQuery', 'view_type', 'clusterUID')
+const plainQuery = viewQuery('UsageViewQuery')
+
+const served: readonly ServedView[] = [
+  { product: 'dbProduct', view: 'objects-usage-view', id: 'DatabaseObjects', summary: 'the use of each database', query: viewQuery('UsageObjectsViewQuery', 'view_type', 'group', 'kind', 'clusterUID', 'namespace', 'namespaceUID'), item: ObjectItem },
+  { product: 'dbProduct', view: 'clusters-usage-view', id: 'DatabaseClusters', summary: 'the use of databases by cluster', query: viewQuery('UsageDatabaseClustersViewQuery', 'view_type', 'group', 'kind', 'contractID'), item: ClusterItem },
+  { product: 'dbProduct', view: 'namespaces-usage-view', id: 'DatabaseNamespaces', summary: 'the use of databases by namespace', query: ofClusterQuery, item: NamespaceItem },
+  { product: 'dbProduct', view: 'gks-usage-view', id: 'DatabaseKinds', summary: 'the use of databases by kind and day', query: ofClusterQuery, item: KindItem },
+  { product: 'dbProduct', view: 'contracts-usage-view', id: 'DatabaseContracts', summary: 'the use of databases by contract', query: typedQuery, item: ContractItem },
+  { product: 'dbProduct', view: 'object-quota-history-summaries-view', id: 'DatabaseQuotas', summary: 'what each database occupied', query: plainQuery, item: QuotaItem },
+  { product: 'dbProduct', view: 'objects-cluster-mode-usage-view', id: 'DatabaseModes', summary: 'the use of each database by mode of its cluster', query: plainQuery, item: ModeItem },
+  ...([['backupProduct', 'Backup'], ['vaultProduct', 'Vault'], ['ingressProduct', 'Ingress']] as const).flatMap(([product, name]): readonly ServedView[] => [
+    { product, view: 'clusters-usage-view', id: `${name}Clusters`, summary: `the use of ${product} by cluster`, query: viewQuery('UsageClustersViewQuery', 'view_type', 'contractID'), item: ClusterItem },
+    { product, view: 'contracts-usage-view', id: `${name}Contracts`, summary: `the use of ${product} by contract`, query: typedQuery, item: ContractItem },
+  ]),
+]
+
+const csvType = 'text/csv; charset=utf-8; header=present'
+const viewWords =
+  'From the stored revision of the month; the ETag is that of the revision. Filters are combined, and the totals of a filtered view are the sums of its items. ' +
+  '`Accept: text/csv` or `format=csv` returns the items as CSV with the same figures.'
+
+const pathOf = (product: UsageProduct, view: UsageViewName) => `/dashboard/summary/{year}/{month}/usage-report/products/${product}/views/${view}`
+
+const replyOf = ({ view, item, id }: ServedView) => streamed(viewOf(item, `UsageView${id}`), viewExample(view), [csvType])
+
+/** The routes of views, each with what it serves. They differ by product, view and filters alone. */
+export const viewRoutes = served.map((about) => ({
+  ...about,
+  route: monthRoute({
+    id: `usage.get${about.id}`,
+    method: 'GET',
+    path: pathOf(about.product, about.view),
+    summary: `Get ${about.summary}, in a month`,
+    description: viewWords,
+    params: MonthPath,
+    query: about.query,
+    badPathAs: 400,
+    ok: replyOf(about),
+  }),
+}))
+
+const ofObjects: readonly UsageViewName[] = ['object-quota-history-summaries-view', 'objects-cluster-mode-usage-view']
+
+/** The routes of one object in a view. */
+export const objectRoutes = served
+  .filter(({ view }) => ofObjects.includes(view))
+  .map((about) => ({
+    ...about,
+    route: monthRoute({
+      id: `usage.get${about.id}OfObject`,
+      method: 'GET',
+      path: `${pathOf(about.product, about.view)}/clusters/{clusterUID}/objects/{objectID}`,
+      summary: `Get ${about.summary.replace('each', 'one')}, in a month`,
+      description: 'The view with this one item.',
+      params: MonthObjectPath,
+      query: plainQuery,
+      badPathAs: 400,
+      ok: replyOf(about),
+    }),
+  }))

@@ -1,0 +1,72 @@
+import test from 'ava'
+import fc from 'fast-check'
+import { apportion, decimalOf, perCoreMonth, perGibMonth, thousandthsOf } from '../../core/usage/months/amounts.ts'
+import { daysOf, laterMonth, monthEnd, monthKey, monthOf, monthStart, monthText, parseMonth, secondsOf } from '../../core/usage/months/calendar.ts'
+import type { UnixSeconds } from '../../core/usage/types.ts'
+
+const months = fc.tuple(fc.integer({ min: 2000, max: 9998 }), fc.integer({ min: 1, max: 12 })).map(([year, month]) => monthKey(year, month))
+const units = months.chain((month) => fc.constantFrom(perCoreMonth(month), perGibMonth(month)))
+/** Small ones, so that halves occur, and ones beyond 2^63. */
+const amountOf = fc.oneof(fc.bigInt({ min: 0n, max: 5_000n }), fc.bigInt({ min: 0n, max: 10n ** 30n }))
+
+/** The distance of a rational number to a candidate, as numerators over the same denominator. */
+const distance = (amount: bigint, perUnit: bigint, thousandths: bigint): bigint => {
+  const difference = amount * 1000n - thousandths * perUnit
+  return difference < 0n ? -difference : difference
+}
+
+test('an amount is rounded to the nearest thousandth, and half to even', (t) => {
+  fc.assert(
+    fc.property(amountOf, fc.oneof(units, fc.bigInt({ min: 1n, max: 4_000n })), (amount, perUnit) => {
+      const rounded = thousandthsOf(amount, perUnit)
+      const [below, own, above] = [rounded - 1n, rounded, rounded + 1n].map((each) => distance(amount, perUnit, each))
+      if (own! > below! || own! > above!) return false
+      return (own !== below && own !== above) || rounded % 2n === 0n
+    }),
+  )
+  t.deepEqual([1n, 3n, 5n, 7n].map((amount) => thousandthsOf(amount, 2000n)), [0n, 2n, 2n, 4n])
+})
+
+test('shares add up to the rounded total, and each is an adjacent thousandth of its exact value', (t) => {
+  fc.assert(
+    fc.property(fc.array(amountOf, { maxLength: 60 }), units, (amounts, perUnit) => {
+      const { total, shares } = apportion(amounts, perUnit)
+      const sum = (values: readonly bigint[]) => values.reduce((all, each) => all + each, 0n)
+      if (total !== thousandthsOf(sum(amounts), perUnit) || sum(shares) !== total) return false
+      return amounts.every((amount, index) => distance(amount, perUnit, shares[index]!) < perUnit)
+    }),
+  )
+  t.pass()
+})
+
+test('the largest remainders are raised, and of equal ones the earlier', (t) => {
+  fc.assert(
+    fc.property(fc.array(fc.bigInt({ min: 0n, max: 40n }), { minLength: 1, maxLength: 40 }), fc.bigInt({ min: 1n, max: 9_000n }), (amounts, perUnit) => {
+      const raised = Number(thousandthsOf(amounts.reduce((all, each) => all + each, 0n), perUnit) - amounts.reduce((all, each) => all + (each * 1000n) / perUnit, 0n))
+      const order = amounts.map((amount, index) => ({ index, remainder: (amount * 1000n) % perUnit })).toSorted((a, b) => (a.remainder === b.remainder ? a.index - b.index : a.remainder > b.remainder ? -1 : 1))
+      const expected = new Set(order.slice(0, raised).map(({ index }) => index))
+      const { shares } = apportion(amounts, perUnit)
+      return amounts.every((amount, index) => shares[index]! - (amount * 1000n) / perUnit === (expected.has(index) ? 1n : 0n))
+    }),
+  )
+  t.deepEqual(apportion([1n, 1n, 1n], 3000n), { total: 1n, shares: [1n, 0n, 0n] })
+})
+
+test('a core for a whole month is one core-month, whatever the length of the month', (t) => {
+  fc.assert(fc.property(months, (month) => decimalOf(thousandthsOf(1000n * BigInt(secondsOf(month)), perCoreMonth(month))) === '1.000'))
+  t.deepEqual([0n, 7n, 1_234n, 10n ** 20n].map(decimalOf), ['0.000', '0.007', '1.234', '100000000000000000.000'])
+})
+
+test('months are calendar months in UTC', (t) => {
+  t.deepEqual([202402, 202302, 202611, 202612].map((key) => daysOf(key as never)), [29, 28, 30, 31])
+  t.is(laterMonth(monthKey(2026, 12), 1), monthKey(2027, 1))
+  t.is(laterMonth(monthKey(2026, 1), -14), monthKey(2024, 11))
+  fc.assert(
+    fc.property(months, fc.integer({ min: -400, max: 400 }), (month, count) => {
+      const [first, last] = [monthStart(month), (monthEnd(month) - 1) as UnixSeconds]
+      if (monthOf(first) !== month || monthOf(last) !== month || monthOf((last + 1) as UnixSeconds) !== laterMonth(month, 1)) return false
+      return laterMonth(laterMonth(month, count), -count) === month && parseMonth(monthText(month)) === month
+    }),
+  )
+  t.deepEqual(['2026-13', '2026-00', '1999-12', '9999-01', '2026-1', '26-01', ''].map(parseMonth), [undefined, undefined, undefined, undefined, undefined, undefined, undefined])
+})

@@ -1,0 +1,232 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { isDeepStrictEqual } from 'node:util'
+import test, { type ExecutionContext } from 'ava'
+import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { openDatabase } from '../../adapters/sql/engine/database.ts'
+import { makeSqlUsageInputs } from '../../adapters/sql/usage/usage-inputs.ts'
+import { daySeconds, laterMonth } from '../../core/usage/months/calendar.ts'
+import { makeCloseDueMonths } from '../../core/usage/months/due-months.ts'
+import { makeExplain } from '../../core/usage/months/explain.ts'
+import { gatherMonth } from '../../core/usage/months/product-month.ts'
+import type { ObjectUsage } from '../../core/usage/months/usage-types.ts'
+import { callOf } from '../sql/call.ts'
+import { eachDatabase, migratedSqlitePath } from '../support/databases.ts'
+import { end, fillMonth, makeMonthsWorld, month, owner, second, start, type MonthsWorld } from './months-world.ts'
+import { secondsOfMonth, usageBySecond } from './months-oracle.ts'
+
+const closeInput = { ownerId: owner, month }
+const afterFinal = end + 72 * 3600 + 60
+
+const closed = async (outcome: ReturnType<MonthsWorld['close']>) => {
+  const result = await outcome
+  if (isLeft(result)) throw new Error(result.left.message)
+  return result.right
+}
+
+const objectsOf = async (world: MonthsWorld, inputs = world.deps.inputs) => {
+  const gathered = await gatherMonth({ ...world.deps, inputs }, { ownerId: owner, month, asOf: second(end + 3600), signal: new AbortController().signal, onProgress: () => undefined })
+  const objects: ObjectUsage[] = []
+  for (const product of gathered.products) for await (const batch of product.objects) objects.push(...batch)
+  await gathered.remove()
+  return { objects, inputHash: gathered.inputHash }
+}
+
+for (const database of eachDatabase()) {
+  const onWorld = (title: string, run: (t: ExecutionContext, world: MonthsWorld) => Promise<void>): void =>
+    test(`${database.name}: ${title}`, async (t) => {
+      const db = await database.open()
+      try {
+        await run(t, await makeMonthsWorld(db))
+      } finally {
+        await db.close()
+      }
+    })
+
+  onWorld('objects are read in order and used what an addition second by second gives', async (t, world) => {
+    const { a, contract } = await fillMonth(world)
+    const { objects } = await objectsOf(world)
+    t.deepEqual(objects.map(({ object }) => object.uid.slice(0, 1) + object.uid.slice(-1)), ['10', '11', '21'])
+    const modes = [{ at: second(start + 15 * daySeconds), eventId: 'm', mode: 'prod' as const }]
+    const coverages = [{ contractId: contract, boundFrom: second(start + 3600), from: second(start + 3600), to: second(end) }]
+    const occupied = [
+      [{ from: start + 100, to: end, milliCpu: 100, memoryMib: 10 }],
+      [{ from: start, to: start + 10 * daySeconds, milliCpu: 500, memoryMib: 1024 }, { from: start + 10 * daySeconds, to: end, milliCpu: 1500, memoryMib: 2048 }],
+      [{ from: start + 10 * daySeconds, to: start + 10 * daySeconds + 12_345, milliCpu: 333, memoryMib: 777 }],
+    ]
+    t.deepEqual(objects.map(({ segments }) => segments.map(({ from, to, milliCpu, memoryMib }) => ({ from: Number(from), to: Number(to), milliCpu, memoryMib }))), occupied)
+    for (const { object, clusterUid, parts, segments } of objects) {
+      const ownSeconds = secondsOfMonth(month, [{ from: second(start), to: second(end) }], clusterUid === a.uid ? modes : [], clusterUid === a.uid ? coverages : [])
+      const expected = usageBySecond(month, ownSeconds, segments.map((each) => ({ ...each, cutAt: each.to })), object.trialEndsAt)
+      t.deepEqual(new Map(parts.map((part) => [`${part.contractId} ${part.use}`, [part.milliCpuSeconds, part.mebibyteSeconds] as const])), new Map([...expected.parts].toSorted()))
+    }
+  })
+
+  onWorld('a cluster with more than is kept in memory gives the same', async (t, world) => {
+    const { a, kind } = await fillMonth(world)
+    for (let index = 0; index < 30; index += 1) await world.object(a.id, kind, Array.from({ length: 40 }, (_, n) => ({ from: start + n * 60, to: start + n * 60 + 60, milliCpu: n, memoryMib: index })))
+    const whole = await objectsOf(world)
+    t.is(whole.objects.length, 33)
+    const lookedUp = await objectsOf(world, makeSqlUsageInputs(world.db, 100))
+    // A difference between so many values takes AVA minutes to show.
+    t.true(isDeepStrictEqual(lookedUp, whole))
+  })
+
+  onWorld('a month is provisional, then final; equal events write nothing, and other ones replace the provisional revision only', async (t, world) => {
+    const { a, kind } = await fillMonth(world)
+    world.setNow(end + 60)
+    const early = await world.close(callOf(), closeInput)
+    t.is(isLeft(early) && early.left.tag, 'UsageMonthNotClosable')
+    world.setNow(end + 1800)
+    const first = await closed(world.close(callOf(), closeInput))
+    t.like(first, { isNew: true, month: { revision: 1, status: 'provisional' }, objectCount: 3 })
+    t.like(await closed(world.close(callOf(), closeInput)), { isNew: false, month: { id: first.month.id } })
+    const before = await world.shown('objects-usage-view')
+    await world.object(a.id, kind, [{ from: start, to: end, milliCpu: 1, memoryMib: 1 }])
+    t.like(await closed(world.close(callOf(), closeInput)), { isNew: true, month: { revision: 1 } })
+    t.notDeepEqual((await world.shown('objects-usage-view'))?.json, before?.json)
+    world.setNow(afterFinal)
+    t.like(await closed(world.close(callOf(), closeInput)), { isNew: true, month: { revision: 1, status: 'final' } })
+    const final = await world.shown('objects-usage-view')
+    await world.object(a.id, kind, [{ from: start, to: end, milliCpu: 2, memoryMib: 2 }])
+    t.like(await closed(world.close(callOf(), closeInput)), { isNew: false, month: { revision: 1, status: 'final' } })
+    t.deepEqual(await world.shown('objects-usage-view'), final)
+    t.is(await world.leftovers(), 0)
+    t.is(await world.count('usage_months'), 1)
+  })
+
+  onWorld('a reopened month has a new revision, and the old one remains readable', async (t, world) => {
+    const { a, kind } = await fillMonth(world)
+    const missing = await world.close(callOf(), { ...closeInput, as: 'reopen' })
+    t.is(isLeft(missing) && missing.left.tag, 'UsageMonthMissing')
+    world.setNow(afterFinal)
+    await closed(world.close(callOf(), closeInput))
+    const old = await world.shown('objects-usage-view')
+    await world.object(a.id, kind, [{ from: start, to: end, milliCpu: 2, memoryMib: 2 }])
+    t.like(await closed(world.close(callOf(), { ...closeInput, as: 'reopen' })), { isNew: true, month: { revision: 2, status: 'provisional' } })
+    const again = await world.close(callOf(), { ...closeInput, as: 'reopen' })
+    t.is(isLeft(again) && again.left.tag, 'UsageMonthNotClosable')
+    t.deepEqual((await world.shown('objects-usage-view', 'billable', 1))?.json, old?.json)
+    t.like(await world.shown('objects-usage-view'), { revision: 2, status: 'provisional' })
+    t.like(await closed(world.close(callOf(), closeInput)), { isNew: false, month: { revision: 2, status: 'provisional' } })
+    world.setNow(afterFinal + 72 * 3600)
+    t.like(await closed(world.close(callOf(), closeInput)), { isNew: true, month: { revision: 2, status: 'final' } })
+    const actions = await world.db.query<{ readonly action: string }>((k) => k('audit_events').orderBy('id').select('action'))
+    t.deepEqual(actions.map(({ action }) => action), ['usage-month.final', 'usage-month.reopened', 'usage-month.final'])
+  })
+
+  onWorld('two instances that close a month at once publish it once', async (t, world) => {
+    await fillMonth(world)
+    const results = await Promise.all([1, 2, 3].map(() => world.close(callOf(), closeInput)))
+    t.is(results.filter((each) => isRight(each) && each.right.isNew).length, 1)
+    t.true(results.every((each) => isRight(each) || each.left.tag === 'UsageMonthBusy'))
+    // Without the lease, as after it was lost unnoticed: the later one finds another revision and does not publish.
+    world.setNow(afterFinal)
+    const free = world.closeWith({ leases: { acquire: async (name, holder) => ({ name, holder, fence: 1 }), renew: async () => true, release: async () => undefined } })
+    const unleased = await Promise.allSettled([1, 2].map(() => free(callOf(), closeInput)))
+    t.true(unleased.filter((each) => each.status === 'fulfilled' && isRight(each.value) && each.value.right.isNew).length <= 1)
+    await closed(world.close(callOf(), closeInput))
+    t.is(await world.count('usage_months'), 1)
+    t.like(await world.shown('objects-usage-view'), { revision: 1, status: 'final' })
+  })
+
+  onWorld('a failure at any step publishes nothing, and the next run begins again', async (t, world) => {
+    await fillMonth(world)
+    /** Fails at the nth call of a port. */
+    const failing = <P extends object>(port: P, failAt: { at: number }): P =>
+      new Proxy(port, {
+        get: (target, name) => {
+          const member: unknown = Reflect.get(target, name)
+          if (typeof member !== 'function') return member
+          return (...given: readonly unknown[]) => {
+            failAt.at -= 1
+            if (failAt.at === 0) throw new Error('The disk is full.')
+            return Reflect.apply(member, target, given) as unknown
+          }
+        },
+      })
+    let steps = 0
+    for (; ; steps += 1) {
+      const failAt = { at: steps + 1 }
+      const { deps } = world
+      const close = world.closeWith({
+        inputs: failing(deps.inputs, failAt), months: failing(deps.months, failAt), unitOfWork: failing(deps.unitOfWork, failAt), views: failing(deps.views, failAt), report: failing(deps.report, failAt), spools: failing(deps.spools, failAt),
+      })
+      try {
+        if (isRight(await close(callOf(), closeInput))) break
+      } catch (error) {
+        t.is((error as Error).message, 'The disk is full.')
+        t.is(await world.shown('objects-usage-view'), undefined)
+      }
+    }
+    t.true(steps > 10)
+    t.is(await world.leftovers(), 0)
+    t.like(await world.shown('objects-usage-view'), { revision: 1, status: 'provisional' })
+  })
+
+  onWorld('the job closes what is due, oldest first, and one failure does not keep the others', async (t, world) => {
+    await fillMonth(world)
+    const earlier = laterMonth(month, -1)
+    await world.db.query((k) => k('usage_clusters').update({ first_heard: start - daySeconds }))
+    const failures: number[] = []
+    const job = makeCloseDueMonths({ months: world.deps.months, close: world.close, clock: world.deps.clock, onFailure: (due) => void failures.push(due.month) })
+    await job(callOf())
+    const listed = async () => (await world.deps.months.listSince(earlier)).map((each) => [each.month, each.status])
+    t.deepEqual(await listed(), [[earlier, 'final'], [month, 'provisional']])
+    world.setNow(afterFinal)
+    const broken = makeCloseDueMonths({ months: world.deps.months, close: async () => { throw new Error('no') }, clock: world.deps.clock, onFailure: (due) => void failures.push(due.month) })
+    await broken(callOf())
+    t.deepEqual(failures, [month])
+    await job(callOf())
+    t.deepEqual(await listed(), [[earlier, 'final'], [month, 'final']])
+  })
+
+  onWorld('the pieces that explain a figure add up to it', async (t, world) => {
+    const { a, contract } = await fillMonth(world)
+    await closed(world.close(callOf(), closeInput))
+    const { objects } = await objectsOf(world)
+    const explain = makeExplain({ months: world.deps.months, inputs: world.deps.inputs })
+    for (const { object, clusterUid, parts } of objects) {
+      for (const part of parts) {
+        const explained = await explain({ ownerId: owner, month, product: 'dbProduct', clusterUid, objectUid: object.uid, contractId: part.contractId, use: part.use })
+        if (isLeft(explained)) throw new Error(explained.left.message)
+        let sum = 0n
+        for await (const pieces of explained.right.pieces) for (const piece of pieces) sum += BigInt(piece.milliCpu) * BigInt(piece.to - piece.from)
+        t.is(sum, part.milliCpuSeconds)
+      }
+    }
+    const segments = await explain({ ownerId: owner, month, product: 'dbProduct', clusterUid: a.uid, objectUid: undefined, contractId: undefined, use: undefined })
+    t.deepEqual(isRight(segments) && segments.right.segments.map(({ from, to, mode, contractId }) => [from - start, to - start, mode, contractId]), [
+      [0, 3600, 'non-prod', 0],
+      [3600, 15 * daySeconds, 'non-prod', contract],
+      [15 * daySeconds, end - start, 'prod', contract],
+    ])
+    const unknown = await explain({ ownerId: owner, month, product: 'dbProduct', clusterUid: 'no', objectUid: undefined, contractId: undefined, use: undefined })
+    t.is(isLeft(unknown) && unknown.left.tag, 'UsageMonthMissing')
+  })
+}
+
+test('a process that is killed while it writes leaves no half month', async (t) => {
+  const path = await migratedSqlitePath()
+  const db = await openDatabase(`sqlite:${path}`)
+  try {
+    const world = await makeMonthsWorld(db)
+    await fillMonth(world)
+    for (const step of ['views', 'report', 'publish']) {
+      const child = spawn(process.execPath, [fileURLToPath(new URL('./months-closing-process.ts', import.meta.url)), path, step], { stdio: ['ignore', 'pipe', 'inherit'] })
+      await once(child.stdout, 'data')
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+      t.is(await world.shown('objects-usage-view'), undefined, step)
+      t.true((await world.leftovers()) > 0, step)
+      // The lease of a dead process ends by itself; here it is ended at once.
+      await db.query((k) => k('leases').update({ until: 0 }))
+    }
+    await closed(world.close(callOf(), closeInput))
+    t.is(await world.leftovers(), 0)
+    t.like(await world.shown('objects-usage-view'), { revision: 1 })
+  } finally {
+    await db.close()
+  }
+})

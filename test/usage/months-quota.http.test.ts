@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test from 'ava'
+import { openDatabase } from '../../adapters/sql/engine/database.ts'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
+import { runCommandLine } from '../../composition/cli/command-line.ts'
+import { operatorCall } from '../../composition/service/operator-call.ts'
+import { makeAddAuthority } from '../../core/contracts/authorities.ts'
+import { AuthorityStoreToken, ContractUnitOfWorkToken, LicenseSignerToken } from '../../core/contracts/ports.ts'
+import { ClockToken } from '../../core/kernel/clock.ts'
+import { EntropyToken, SecretBoxToken } from '../../core/kernel/secret.ts'
+import { laterMonth, monthEnd, monthOf, monthStart, monthText } from '../../core/usage/months/calendar.ts'
+import { ConsumptionUnitOfWorkToken, makeUpdateConsumption } from '../../core/usage/months/consumption.ts'
+import { ConsumptionStoreToken, UsageInputsToken } from '../../core/usage/months/ports.ts'
+import type { UnixSeconds } from '../../core/usage/types.ts'
+import { expectStatus, makePeople, type Person } from '../clusters/cluster-world.ts'
+import { migratedSqlitePath } from '../support/databases.ts'
+import { unwrap } from '../support/outcome.ts'
+import type { ServiceAnswer } from '../support/send-json.ts'
+import { startService, type TestService } from '../support/service.ts'
+
+/** Usage that is reported over HTTP, what it does to the licenses of a contract, and the commands on months. */
+
+const nowSeconds = Math.floor(Date.now() / 1000)
+const day = 86_400
+let service: TestService
+let database: SqlDatabase
+let owner: Person
+let org: string
+let folder: string
+let environment: Readonly<Record<'MOORAGE_DATABASE_URL' | 'MOORAGE_DATA_DIR' | 'MOORAGE_DEPLOYMENT_TYPE' | 'MOORAGE_BILLING_ENABLED', string>>
+
+test.before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'moorage-quota-'))
+  environment = { MOORAGE_DATABASE_URL: `sqlite:${await migratedSqlitePath()}`, MOORAGE_DATA_DIR: folder, MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', MOORAGE_BILLING_ENABLED: 'true' }
+  service = await startService({ settings: environment })
+  database = await openDatabase(environment.MOORAGE_DATABASE_URL)
+  const people = makePeople(service)
+  owner = await people.person('owner')
+  org = await people.organization(owner)
+  const { resolve } = service.running.container
+  const add = makeAddAuthority({
+    authorities: resolve(AuthorityStoreToken), clock: resolve(ClockToken), entropy: resolve(EntropyToken), secretBox: resolve(SecretBoxToken),
+    signer: resolve(LicenseSignerToken), unitOfWork: resolve(ContractUnitOfWorkToken),
+  })
+  unwrap(await add(operatorCall('licenses.init'), { organization: 'Vendor', own: undefined, rotate: false }))
+})
+test.after.always(async () => {
+  await database?.close()
+  await service?.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const admin = (method: string, path: string, body?: unknown): Promise<ServiceAnswer> => service.send(method, path, { token: service.adminToken, body })
+const iso = (seconds: number): string => new Date(seconds * 1000).toISOString()
+
+/** A contract with a bound cluster, for which it has counted for an hour. */
+const bound = async (quota: Readonly<Record<string, unknown>>) => {
+  const emails = { usageAlertClient: ['team@example.com', 'both@example.com'], usageAlertAdmin: ['sales@example.com', 'both@example.com'] }
+  const terms = { orgOrUser: org, name: 'Databases', products: ['database'], features: ['database-enterprise'], start: nowSeconds - 90 * day, end: nowSeconds + 90 * day, allowOffline: true, emails, quota }
+  const [{ id }] = (await expectStatus(admin('POST', '/api/v1/contracts', terms), 201)).json as [{ id: number }]
+  const uid = randomUUID()
+  const [{ id: ccId }] = (await expectStatus(admin('POST', `/api/v1/contracts/${id}/clusters`, [{ cluster: uid }]), 201)).json as [{ id: number }]
+  await database.query((k) => k('contract_cluster_intervals').where('contract_id', id).update({ bound_from: (nowSeconds - 80 * day) * 1000 }))
+  return { id, uid, ccId }
+}
+
+const namespaceUID = randomUUID()
+const object = (uid: string, seconds: number, milliCPU: number) => ({
+  id: randomUUID(), type: 'object.created', time: iso(seconds), product: 'dbProduct', group: 'kubedb.example', kind: 'Postgres', uid, namespace: 'shop', namespaceUID, name: 'orders', generation: 1,
+  createdAt: iso(seconds), trial: false, milliCPU, memoryMiB: 1024, replicas: 1,
+})
+const heard = (seconds: number) => ({ id: randomUUID(), type: 'cluster.heartbeat', time: iso(seconds) })
+const report = async (clusterUID: string, events: readonly unknown[]): Promise<void> => {
+  const { json } = await expectStatus(service.send('POST', `/api/v1/usage/${org}/events`, { token: owner.token, body: { clusterUID, events } }), 200)
+  const results = json.results as readonly { readonly result: string }[]
+  if (results.some(({ result }) => result !== 'accepted')) throw new Error(JSON.stringify(results))
+}
+
+const updateConsumption = () => {
+  const { resolve } = service.running.container
+  const update = makeUpdateConsumption({ clock: resolve(ClockToken), consumption: resolve(ConsumptionStoreToken), inputs: resolve(UsageInputsToken), unitOfWork: resolve(ConsumptionUnitOfWorkToken) })
+  return update(operatorCall('usage.updateConsumption'))
+}
+const issue = ({ id, ccId }: { readonly id: number; readonly ccId: number }): Promise<ServiceAnswer> =>
+  service.send('POST', `/api/v1/user/contracts/${id}/clusters/${ccId}/issue-license?org=${org}`, { token: owner.token })
+const alerts = async (id: number): Promise<readonly number[]> =>
+  (await database.query<{ readonly threshold: number }>((k) => k('usage_alerts').where('contract_id', id).orderBy('threshold').select('threshold'))).map(({ threshold }) => threshold)
+const mails = async (): Promise<number> => (await database.query((k) => k('mail_outbox').select('id'))).length
+
+const quota = { enabled: true, metric: 'cpu_core_month', limit: 1, alertThresholds: [50, 100, 500], disableLicenseOnLimitReached: true }
+
+test.serial('a contract whose quota is used up issues no license, and its people are mailed once for each threshold', async (t) => {
+  const contract = await bound(quota)
+  const started = Math.max(monthStart(monthOf(nowSeconds as UnixSeconds)), nowSeconds - 3600)
+  // Three times the quota for the rest of the month, or for an hour at its beginning.
+  const seconds = nowSeconds - started
+  await report(contract.uid, [heard(started), heard(nowSeconds)])
+  await updateConsumption()
+  await expectStatus(issue(contract), 200)
+  t.deepEqual(await alerts(contract.id), [])
+  const before = await mails()
+  const perMonth = monthEnd(monthOf(nowSeconds as UnixSeconds)) - monthStart(monthOf(nowSeconds as UnixSeconds))
+  await report(contract.uid, [object(randomUUID(), started, Math.min(1_000_000_000, Math.ceil((3000 * perMonth) / Math.max(seconds, 1))))])
+  await updateConsumption()
+  await updateConsumption()
+  const refused = await issue(contract)
+  t.is(refused.status, 403, refused.text)
+  t.regex(refused.json.message as string, /quota/)
+  t.deepEqual(await alerts(contract.id), [50, 100])
+  t.is((await mails()) - before, 2 * 3)
+})
+
+test.serial('without the flag a contract beyond its quota still issues licenses, and memory has a unit of its own', async (t) => {
+  const contract = await bound({ ...quota, metric: 'memory_gib_month', limit: 0.0001, disableLicenseOnLimitReached: false })
+  const started = Math.max(monthStart(monthOf(nowSeconds as UnixSeconds)), nowSeconds - 3600)
+  await report(contract.uid, [heard(started), heard(nowSeconds), object(randomUUID(), started, 1)])
+  await updateConsumption()
+  t.true((await alerts(contract.id)).includes(100))
+  await expectStatus(issue(contract), 200)
+})
+
+test.serial('the commands close, explain and reopen a month', async (t) => {
+  const contract = await bound({ ...quota, enabled: false })
+  const month = laterMonth(monthOf(nowSeconds as UnixSeconds), -1)
+  const created = monthEnd(month) - 3600
+  const uid = randomUUID()
+  await report(contract.uid, [heard(created), object(uid, created, 2000), { id: randomUUID(), type: 'object.deleted', time: iso(created + 1800), product: 'dbProduct', group: 'kubedb.example', kind: 'Postgres', uid, namespace: 'shop', namespaceUID, name: 'orders', generation: 2, createdAt: iso(created) }])
+  const run = async (...words: readonly string[]) => {
+    const [out, err] = [[] as string[], [] as string[]]
+    const code = await runCommandLine(['usage', ...words], { environment, print: (text) => void out.push(text), say: (text) => void err.push(text) })
+    return { code, out: out.join('\n'), err: err.join('\n') }
+  }
+  const place = ['--org', org, '--month', monthText(month)]
+  const reopenedTooEarly = await run('reopen', ...place)
+  t.is(reopenedTooEarly.code, 1)
+  const closed = await run('close', ...place, '--final')
+  t.is(closed.code, 0, closed.err)
+  t.regex(closed.out, /^Revision 1 of \d{4}-\d{2} is final: 1 objects\.$/m)
+  t.regex((await run('close', ...place)).out, /nothing has changed/)
+  const explained = await run('explain', ...place, '--product', 'dbProduct', '--cluster', contract.uid, '--contract', String(contract.id))
+  t.is(explained.code, 0, explained.err)
+  t.true(explained.out.includes(`Sum: ${2000 * 1800} milli-core-seconds`), explained.out)
+  const reopened = await run('reopen', ...place, '--json')
+  t.like(JSON.parse(reopened.out), { revision: 2, status: 'provisional', isNew: true })
+  t.is((await run('close', '--org', 'nobody', '--month', monthText(month))).code, 1)
+  t.is((await run('close', '--org', org, '--month', '2026-13')).code, 2)
+  t.is((await run('explain', ...place, '--product', 'x', '--cluster', contract.uid)).code, 2)
+  const actions = await database.query<{ readonly action: string }>((k) => k('audit_events').where('object_type', 'usage-month').orderBy('id').select('action'))
+  t.deepEqual(actions.map(({ action }) => action), ['usage-month.final', 'usage-month.reopened'])
+})

@@ -1,0 +1,150 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { tmpdir } from 'node:os'
+import { makeHmacDigest } from '../../adapters/security/digests.ts'
+import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
+import { makeSqlBindingStore } from '../../adapters/sql/contracts/binding-store.ts'
+import { makeSqlContractStore } from '../../adapters/sql/contracts/contract-store.ts'
+import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
+import { makeSqlLeaseStore } from '../../adapters/sql/kernel/lease-store.ts'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
+import { makeSqlMonthStore } from '../../adapters/sql/usage/month-store.ts'
+import { makeSqlUsageInputs } from '../../adapters/sql/usage/usage-inputs.ts'
+import { makeSqlUsageViewStore } from '../../adapters/sql/usage/view-store.ts'
+import { makeSpools } from '../../adapters/system/spools.ts'
+import { makeAuditChain } from '../../core/audit/audit-chain.ts'
+import type { ContractTerms } from '../../core/contracts/types.ts'
+import type { AccountId } from '../../core/kernel/ids.ts'
+import { daySeconds, monthEnd, monthKey, monthStart } from '../../core/usage/months/calendar.ts'
+import type { CloseDeps } from '../../core/usage/months/close.ts'
+import { makeCloseMonth } from '../../core/usage/months/close.ts'
+import type { UnixSeconds } from '../../core/usage/types.ts'
+import { buildViews } from '../../core/usage/views/build-views.ts'
+import { storeWorld } from '../authz/stored-world.ts'
+
+export const owner = 11 as AccountId
+export const month = monthKey(2026, 10)
+export const start = monthStart(month)
+export const end = monthEnd(month)
+
+/** A digest of texts as the service makes it. */
+export const sha256 = () => {
+  const hash = createHash('sha256')
+  return { add: (text: string) => void hash.update(`${text.length}:`).update(text), end: () => hash.digest('hex') }
+}
+
+const contractTerms: ContractTerms = {
+  name: 'Databases',
+  product: 'database',
+  features: [],
+  emails: { contactPerson: [], signingAuthority: [], licenseUsers: [], financeTeam: [], usageAlertClient: [], usageAlertAdmin: [] },
+  quota: { enabled: false, metric: 'cpu_core_month', limit: 0, alertThresholds: [], disableLicenseOnLimitReached: false },
+  startsAt: new Date(start * 1000),
+  endsAt: new Date((end + 90 * daySeconds) * 1000),
+  allowsOffline: false,
+  bindsNewClusters: false,
+  disablesAnalytics: false,
+  enablesClientBilling: false,
+  restrictions: '',
+}
+
+export interface Occupied {
+  readonly from: number
+  readonly to: number
+  readonly milliCpu: number
+  readonly memoryMib: number
+  readonly cutAt?: number
+}
+
+/** Months over a database with the organization 11, its tables filled by hand, and a clock that the test moves. */
+export const makeMonthsWorld = async (db: SqlDatabase, isEmpty = true) => {
+  if (isEmpty) await storeWorld(db, { users: [1], orgs: [{ id: owner, visibility: 'private', members: [1], teams: [], roles: [], grants: [] }], clusters: [], tokens: [] })
+  let now = new Date((end + 3600) * 1000)
+  const [contracts, bindings, months, views] = [makeSqlContractStore(db)(db), makeSqlBindingStore(db)(db), makeSqlMonthStore(db), makeSqlUsageViewStore(db)(db)]
+  const deps: CloseDeps = {
+    inputs: makeSqlUsageInputs(db),
+    spools: makeSpools(tmpdir()),
+    digest: sha256,
+    clock: { now: () => now },
+    leases: makeSqlLeaseStore(db),
+    newHolder: randomUUID,
+    months: months(db),
+    unitOfWork: makeSqlUnitOfWork(db, (tx, audit) => ({ months: months(tx), audit }), makeSqlAuditTrail(db, makeAuditChain(makeHmacDigest(new Uint8Array(randomBytes(32)))))),
+    views: { write: (monthId, product) => buildViews(views, monthId, product) },
+    report: { write: async () => undefined },
+  }
+  const insert = (table: string, rows: Readonly<Record<string, unknown>> | readonly Readonly<Record<string, unknown>>[]) => db.query((k) => k(table).insert(rows))
+  const count = async (table: string): Promise<number> => Number((await db.query<{ readonly n: number | string }>((k) => k(table).count('* as n')))[0]?.n)
+  let rows = 0
+  return {
+    db,
+    deps,
+    views,
+    contracts,
+    close: makeCloseMonth(deps),
+    closeWith: (changes: Partial<CloseDeps>) => makeCloseMonth({ ...deps, ...changes }),
+    setNow: (seconds: number) => void (now = new Date(seconds * 1000)),
+    count,
+    /** A cluster that was heard in all hours of a month. */
+    async cluster(uid: string = randomUUID(), inMonth = month) {
+      const id = (rows += 1)
+      await insert('usage_clusters', { id, owner_id: owner, cluster_uid: uid, first_heard: monthStart(inMonth), last_heard: monthEnd(inMonth) - 3600, carried_month: inMonth })
+      await insert('usage_presence', { cluster_id: id, month: inMonth, hours: Buffer.alloc(93, 0xff) })
+      return { id, uid }
+    },
+    async kind(product = 'dbProduct', kind = 'Postgres') {
+      const id = (rows += 1)
+      await insert('usage_kinds', { id, product, api_group: 'kubedb.example', kind })
+      return id
+    },
+    async object(clusterId: number, kindId: number, occupied: readonly Occupied[], about: { readonly uid?: string; readonly trialEndsAt?: number; readonly month?: number } = {}) {
+      const id = (rows += 1)
+      const uid = about.uid ?? randomUUID()
+      await insert('usage_objects', {
+        id, cluster_id: clusterId, object_uid: uid, kind_id: kindId, namespace: 'shop', namespace_uid: 'n-1', name: `db-${id}`,
+        created_at: occupied[0]?.from ?? start, deleted_at: null, trial_ends_at: about.trialEndsAt ?? null, last_heard_day: Math.floor(end / daySeconds), sends_heartbeats: false,
+      })
+      const intervals = occupied.map(({ from, to, cutAt, milliCpu, memoryMib }, index) => ({
+        month: about.month ?? month, cluster_id: clusterId, object_id: id, from_at: from, to_at: to, cut_at: cutAt ?? to, kind_id: kindId, milli_cpu: milliCpu, memory_mib: memoryMib, generation: index + 1, replicas: 1,
+      }))
+      if (intervals.length > 0) await insert('usage_intervals', intervals)
+      return { id, uid }
+    },
+    mode: (clusterId: number, at: number, mode: 'prod' | 'non-prod') => insert('usage_modes', { cluster_id: clusterId, at, event_id: `m-${at}`, mode }),
+    async contract(changes: Partial<ContractTerms>, clusterUid: string, boundFrom: number = start) {
+      const id = await contracts.insert(owner, { ...contractTerms, ...changes }, new Date(start * 1000))
+      await bindings.add({ id, ownerId: owner }, [{ clusterUid, displayName: `cluster ${clusterUid}` }], new Date(boundFrom * 1000))
+      return id
+    },
+    /** What a reader sees of the newest revision: the facts and each view as JSON. */
+    async shown(viewName: 'objects-usage-view' | 'contracts-usage-view' | 'clusters-usage-view', viewType: 'total' | 'billable' = 'billable', revision?: number) {
+      const found = await views.find(owner, month, { product: 'dbProduct', view: viewName, viewType }, revision)
+      if (found === undefined) return undefined
+      const items: string[] = []
+      for await (const piece of views.pieces(found)) items.push(piece)
+      return { revision: found.month.revision, status: found.month.status, json: JSON.parse(`${found.head}${items.join(',')}${found.tail}`) as Readonly<Record<string, unknown>> }
+    },
+    /** Rows of revisions that no reader sees, and of views without a revision. */
+    async leftovers() {
+      const hidden = await db.query((k) => k('usage_months').whereNull('is_published').select('id'))
+      const views = await db.query((k) => k('usage_views').whereNotIn('month_id', k('usage_months').where('is_published', true).select('id')).select('id'))
+      const pieces = await db.query((k) => k('usage_view_pieces').whereNotIn('view_id', k('usage_views').select('id')).select('view_id'))
+      return hidden.length + views.length + pieces.length
+    },
+  }
+}
+export type MonthsWorld = Awaited<ReturnType<typeof makeMonthsWorld>>
+
+/** Two clusters, of which one is in production for half of the month under a contract, with objects that change. */
+export const fillMonth = async (world: MonthsWorld) => {
+  const kind = await world.kind()
+  const [a, b] = [await world.cluster('00000000-0000-4000-8000-00000000000a'), await world.cluster('00000000-0000-4000-8000-00000000000b')]
+  await world.mode(a.id, start + 15 * daySeconds, 'prod')
+  const contract = await world.contract({ name: 'Databases' }, a.uid, start + 3600)
+  const half = start + 10 * daySeconds
+  await world.object(a.id, kind, [{ from: start, to: half, milliCpu: 500, memoryMib: 1024 }, { from: half, to: end, milliCpu: 1500, memoryMib: 2048 }], { uid: '10000000-0000-4000-8000-000000000001' })
+  await world.object(a.id, kind, [{ from: start + 100, to: end, milliCpu: 100, memoryMib: 10 }], { uid: '10000000-0000-4000-8000-000000000000', trialEndsAt: start + 20 * daySeconds })
+  await world.object(b.id, kind, [{ from: half, to: end, milliCpu: 333, memoryMib: 777, cutAt: half + 12_345 }], { uid: '20000000-0000-4000-8000-000000000001' })
+  return { kind, a, b, contract }
+}
+
+export const second = (at: number): UnixSeconds => at as UnixSeconds

@@ -1,0 +1,133 @@
+import fc from 'fast-check'
+import { daysOf, monthEnd, monthKey, monthStart } from '../../core/usage/months/calendar.ts'
+import type { ContractInMonth, DayUsage, ObjectUsage, ProductMonth, UsagePart } from '../../core/usage/months/usage-types.ts'
+import type { MonthKey, UnixSeconds, UsageClusterId, UsageObjectId, UsageProduct } from '../../core/usage/types.ts'
+import { usageClasses } from '../../core/usage/types.ts'
+import type { UsageViewPiece, UsageViewStore, UsageViewText } from '../../core/usage/views/ports.ts'
+
+/** The use of a month in memory, whose objects can be read any number of times. */
+export interface PlainMonth extends Omit<ProductMonth, 'objects'> {
+  readonly objects: readonly ObjectUsage[]
+}
+
+/** The objects in batches, as they are read once. */
+export const readOnce = (month: PlainMonth, batch = 7): ProductMonth => ({
+  ...month,
+  objects: (async function* () {
+    for (let at = 0; at < month.objects.length; at += batch) yield month.objects.slice(at, at + batch)
+  })(),
+})
+
+export const clusterUidOf = (n: number): string => `00000000-0000-4000-8000-0000000000${String(n).padStart(2, '0')}`
+export const objectUidOf = (n: number): string => `10000000-0000-4000-8000-${String(n).padStart(12, '0')}`
+
+/** What one object used on one day, in one class, for one contract. */
+export interface UsedOnDay {
+  readonly day: number
+  readonly use: UsagePart['use']
+  readonly contractId: number
+  readonly milliCpuSeconds: bigint
+  readonly mebibyteSeconds: bigint
+}
+
+export interface ObjectPlan {
+  readonly cluster: number
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  readonly used: readonly UsedOnDay[]
+}
+
+const clusterNames: Readonly<Record<number, string>> = { 1: '=cmd|calc', 2: 'Кластер "два"', 3: '集群, 3' }
+export const contractsInMonth: readonly ContractInMonth[] = [
+  { id: 7, name: '@sum', product: 'database', quota: { metric: 'cpu_core_month', limit: 12.5 } },
+  { id: 9, name: 'Plain', product: 'database', quota: undefined },
+]
+
+const partsOf = (used: readonly UsedOnDay[]): readonly UsagePart[] => {
+  const parts = new Map<string, UsagePart>()
+  for (const { use, contractId, milliCpuSeconds, mebibyteSeconds } of used) {
+    const key = `${use} ${contractId}`
+    const known = parts.get(key)
+    parts.set(key, { use, contractId, milliCpuSeconds: (known?.milliCpuSeconds ?? 0n) + milliCpuSeconds, mebibyteSeconds: (known?.mebibyteSeconds ?? 0n) + mebibyteSeconds })
+  }
+  return [...parts.values()]
+}
+
+const sum = (used: readonly UsedOnDay[]) => ({
+  milliCpuSeconds: used.reduce((all, { milliCpuSeconds }) => all + milliCpuSeconds, 0n),
+  mebibyteSeconds: used.reduce((all, { mebibyteSeconds }) => all + mebibyteSeconds, 0n),
+})
+
+const objectOf = (plan: ObjectPlan, index: number, month: MonthKey): ObjectUsage => {
+  const [from, to] = [monthStart(month), monthEnd(month)]
+  const middle = (from + 86_400) as UnixSeconds
+  const inProd = plan.used.filter(({ use }) => use === 'prod')
+  const other = plan.used.filter(({ use }) => use !== 'prod')
+  return {
+    object: {
+      id: (index + 1) as UsageObjectId, clusterId: plan.cluster as UsageClusterId, product: 'dbProduct', group: 'kubedb.com', kind: plan.kind, uid: objectUidOf(index),
+      namespace: plan.namespace, namespaceUid: `uid-of-${plan.namespace}`, name: plan.name, createdAt: (from - 5) as UnixSeconds, deletedAt: index % 3 === 0 ? to : undefined, trialEndsAt: undefined,
+    },
+    clusterUid: clusterUidOf(plan.cluster),
+    parts: partsOf(plan.used),
+    dailyEvents: Array.from({ length: daysOf(month) }, (_, day) => (day === 2 ? index % 4 : 0)),
+    segments: [
+      { from, to: middle, milliCpu: 1000 + index, memoryMib: 512, replicas: 1, generation: 1 },
+      { from: middle, to, milliCpu: 2000, memoryMib: 1024, replicas: 3, generation: 2 },
+    ],
+    modes: [{ from, to: middle, mode: 'prod', ...sum(inProd) }, { from: middle, to, mode: 'non-prod', ...sum(other) }],
+  }
+}
+
+const daysOfPlans = (plans: readonly ObjectPlan[]): readonly DayUsage[] =>
+  plans.flatMap(({ cluster, kind, used }) => used.map(({ day, use, milliCpuSeconds, mebibyteSeconds }) => ({ product: 'dbProduct' as const, group: 'kubedb.com', kind, clusterUid: clusterUidOf(cluster), day, use, milliCpuSeconds, mebibyteSeconds })))
+
+/** The use of a month of the objects of plans. Cluster 9 has no objects. */
+export const monthOfPlans = (given: readonly ObjectPlan[], { month = monthKey(2026, 6), product = 'dbProduct' }: { readonly month?: MonthKey; readonly product?: UsageProduct } = {}): PlainMonth => {
+  const plans = [...given].sort((a, b) => a.cluster - b.cluster)
+  const clusters = [...new Set([...plans.map(({ cluster }) => cluster), 9])]
+  return {
+    product,
+    month,
+    objects: plans.map((plan, index) => objectOf(plan, index, month)),
+    days: daysOfPlans(plans),
+    clusters: clusters.map((n) => ({
+      clusterUid: clusterUidOf(n), displayName: clusterNames[n] ?? `cluster ${n}`, modes: [{ from: monthStart(month), to: monthEnd(month), mode: 'prod' as const }], heardSeconds: n * 1234, contractIds: n === 1 ? [7, 9] : [],
+    })),
+    contracts: contractsInMonth,
+  }
+}
+
+const amount = fc.oneof(fc.constant(0n), fc.bigInt({ min: 0n, max: 3_000_000n }), fc.bigInt({ min: 0n, max: 10n ** 15n }))
+const usedOnDay = fc.record({ day: fc.integer({ min: 1, max: 28 }), use: fc.constantFrom(...usageClasses), contractId: fc.constantFrom(7, 9), milliCpuSeconds: amount, mebibyteSeconds: amount })
+  .map((used): UsedOnDay => (used.use === 'free' ? { ...used, contractId: 0 } : used))
+
+export const plans = fc.array(
+  fc.record({
+    cluster: fc.integer({ min: 1, max: 4 }),
+    kind: fc.constantFrom('Postgres', 'MySQL', 'Redis'),
+    namespace: fc.constantFrom('shop', 'demo', 'ops'),
+    name: fc.oneof(fc.constantFrom('=1+1', '+x', '-x', '@x', 'a,b', 'a"b', 'База', '数据库'), fc.string({ minLength: 1, maxLength: 8 })),
+    used: fc.array(usedOnDay, { maxLength: 6 }),
+  }),
+  { maxLength: 25 },
+)
+
+/** A view that was built, without the database. */
+export interface BuiltView extends UsageViewText {
+  readonly pieces: readonly UsageViewPiece[]
+}
+
+/** A store that keeps what is written in memory. */
+export const viewSink = () => {
+  const views: { -readonly [K in keyof BuiltView]: K extends 'pieces' ? UsageViewPiece[] : BuiltView[K] }[] = []
+  const sink: Pick<UsageViewStore, 'begin' | 'addPiece' | 'complete'> = {
+    begin: async (_, key) => views.push({ key, head: '', tail: '', itemCount: -1, pieces: [] }) - 1,
+    addPiece: async (id, piece, content) => void (views[id]!.pieces[piece] = content),
+    complete: async (id, { head, tail, itemCount }) => void Object.assign(views[id]!, { head, tail, itemCount }),
+  }
+  return { sink, views: views as readonly BuiltView[] }
+}
+
+export const textOf = ({ head, tail, pieces }: BuiltView): string => head + pieces.map(({ items }) => items).join(',') + tail

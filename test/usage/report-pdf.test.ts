@@ -1,0 +1,175 @@
+import test from 'ava'
+import fc from 'fast-check'
+import sharp from 'sharp'
+import { makePdfRenderer } from '../../adapters/reports/pdf-renderer.ts'
+import { axisStep } from '../../adapters/reports/report-chart.ts'
+import { TaggedDocument } from '../../adapters/reports/tagged-document.ts'
+import { Typesetter } from '../../adapters/reports/typesetter.ts'
+import type { ReportTable } from '../../core/usage/reports/ports.ts'
+import { contentOf, readPdf, renderedBy, scripts, tableOf } from './report-values.ts'
+
+const renderer = makePdfRenderer()
+test.after.always(() => renderer.close())
+
+test('a report shows its facts, figures and rows in every script, with a structure', async (t) => {
+  const { pages, elements, info, isMarked, bookmarks } = await readPdf(await renderedBy(renderer, contentOf([tableOf(scripts.length)])))
+  t.is(pages.length, 2)
+  const [cover = '', section = ''] = pages
+  for (const shown of ['Usage report', 'ООО «Пример»', 'June 2026', 'Final', '123.456', '2026-07-04 00:30 UTC', 'Page 1 of 2']) t.true(cover.includes(shown), shown)
+  // A reader of texts gets letters of other directions in the order of reading.
+  for (const shown of ['orders', 'Кластер «Москва»', 'Ελληνικά', '北京生产集群', 'شركة المثال', 'בדיקה', '서울', '東京クラスタ', 'emoji', 'Total', '0.008']) t.true(section.includes(shown), shown)
+  t.regex(section, /long-long-[a-z-]*…[a-z-]*end/)
+  t.is(info['Title'], 'Usage report, ООО «Пример», June 2026')
+  t.is(info['Language'], 'en')
+  t.true(isMarked)
+  t.deepEqual(bookmarks, ['Databases'])
+  const count = (role: string): number => elements.filter((element) => element.role === role).length
+  t.is(count('H1'), 2)
+  t.is(elements.filter(({ role, scope }) => role === 'TH' && scope === 'Column').length, 3)
+  t.is(elements.find(({ role }) => role === 'Figure')?.alt, 'CPU per day, a bar for each day, in core-months. The highest is 29.5 on day 30, the lowest 0.5 on day 1.')
+  // Each row of the table, with its head and totals, and two rows of figures on each of the two pages.
+  t.is(count('TR'), scripts.length + 2 + 3 + 2 + 2)
+})
+
+test('a table over pages repeats its head, which the structure has once, and every row is there once', async (t) => {
+  const { pages, elements } = await readPdf(await renderedBy(renderer, contentOf([tableOf(200, ['orders'])])))
+  t.true(pages.length > 4)
+  pages.slice(2).forEach((page, i) => {
+    t.true(page.includes('Production CPU'), page)
+    t.true(page.includes(`Page ${i + 3} of ${pages.length}`), page)
+  })
+  // Elements that have nothing on a page are listed there without children.
+  t.is(elements.filter(({ role, scope, children = [] }) => role === 'TH' && scope === 'Column' && children.length > 0).length, 3)
+  const shown = pages.flatMap((page) => page.match(/\b0\.\d{3}\b/g) ?? [])
+  t.deepEqual(shown, Array.from({ length: 200 }, (_, i) => (i / 1000).toFixed(3)))
+})
+
+test('equal contents give equal bytes', async (t) => {
+  const picture = await sharp({ create: { width: 90, height: 30, channels: 4, background: { r: 200, g: 0, b: 0, alpha: 0.5 } } }).png().toBuffer()
+  const branding = { logo: new Uint8Array(picture), color: '#ffee00' }
+  const once = await renderedBy(renderer, contentOf([tableOf(300)], { branding }))
+  const again = await renderedBy(renderer, contentOf([tableOf(300)], { branding }))
+  t.deepEqual(again, once)
+  const other = await renderedBy(renderer, contentOf([tableOf(300)], { branding, revision: 3 }))
+  t.notDeepEqual(other, once)
+})
+
+test('a logo is drawn, and one that cannot be read is left out', async (t) => {
+  const hasPicture = async (logo: Uint8Array): Promise<boolean> =>
+    Buffer.from(await renderedBy(renderer, contentOf([], { branding: { logo, color: '#0b6070' } }))).includes('/Subtype /Image')
+  const drawn = sharp({ create: { width: 40, height: 40, channels: 3, background: '#123456' } })
+  t.true(await hasPicture(new Uint8Array(await drawn.png().toBuffer())))
+  t.true(await hasPicture(new Uint8Array(await drawn.jpeg().toBuffer())))
+  const png = new Uint8Array(await drawn.png().toBuffer())
+  t.false(await hasPicture(png.slice(0, 60)))
+  t.false(await hasPicture(new TextEncoder().encode('no picture')))
+})
+
+test('a month without use has a report that says so', async (t) => {
+  const { pages } = await readPdf(await renderedBy(renderer, contentOf([], { sections: [], status: 'provisional' })))
+  t.is(pages.length, 1)
+  t.regex(pages[0] ?? '', /Nothing was used in this month\./)
+  t.regex(pages[0] ?? '', /Provisional.*can change until it is final/)
+})
+
+test('a table without rows shows its note', async (t) => {
+  const { pages } = await readPdf(await renderedBy(renderer, contentOf([tableOf(0)])))
+  t.regex(pages[1] ?? '', /Objects None in this month\./)
+})
+
+/** Counts the batches that were read, and whether the reader has given the rows back. */
+const endlessTable = (): { readonly table: ReportTable; readonly seen: { batches: number; isReturned: boolean } } => {
+  const seen = { batches: 0, isReturned: false }
+  const rows = async function* (): AsyncGenerator<readonly (readonly string[])[]> {
+    try {
+      for (;;) {
+        seen.batches += 1
+        yield Array.from({ length: 250 }, (_, i) => [`object ${seen.batches}/${i}`, 'a', '1.000'])
+      }
+    } finally {
+      seen.isReturned = true
+    }
+  }
+  return { table: { ...tableOf(0), rows: rows() }, seen }
+}
+
+test('an abort ends a report with its reason, and the next one is written', async (t) => {
+  const abort = new AbortController()
+  const { table, seen } = endlessTable()
+  const reason = new Error('the lease was lost')
+  const error = await t.throwsAsync(async () => {
+    for await (const piece of renderer.render(contentOf([table]), abort.signal)) if (piece.length > 0) abort.abort(reason)
+  })
+  t.is(error, reason)
+  t.true(seen.isReturned)
+  const before = await t.throwsAsync(() => renderedBy({ ...renderer, render: (content) => renderer.render(content, abort.signal) }, contentOf([])))
+  t.is(before, reason)
+  t.is((await readPdf(await renderedBy(renderer, contentOf([])))).pages.length, 2)
+})
+
+test('a caller that stops reading ends the report', async (t) => {
+  const { table, seen } = endlessTable()
+  for await (const piece of renderer.render(contentOf([table]), new AbortController().signal)) {
+    t.true(piece.length > 0)
+    break
+  }
+  t.true(seen.isReturned)
+})
+
+test('the thread waits for the caller: it does not write ahead of what is taken', async (t) => {
+  const { table, seen } = endlessTable()
+  const pieces = renderer.render(contentOf([table]), new AbortController().signal)[Symbol.asyncIterator]()
+  await pieces.next()
+  const taken = seen.batches
+  // The thread can ask for nothing until the piece is taken: other reports that are written meanwhile show that time has passed.
+  const other = makePdfRenderer()
+  await renderedBy(other, contentOf([tableOf(500)]))
+  await other.close()
+  t.is(seen.batches, taken)
+  await pieces.return?.()
+})
+
+test('a failure of the rows fails the report', async (t) => {
+  const rows = async function* (): AsyncGenerator<never> {
+    throw new Error('the database is gone')
+  }
+  await t.throwsAsync(() => renderedBy(renderer, contentOf([{ ...tableOf(0), rows: rows() }])), { message: 'the database is gone' })
+  t.true((await renderedBy(renderer, contentOf([]))).length > 0)
+})
+
+test('a thread that does nothing is ended', async (t) => {
+  const impatient = makePdfRenderer({ silentMilliseconds: 1 })
+  await t.throwsAsync(() => renderedBy(impatient, contentOf([tableOf(10)])), { message: /did nothing/ })
+  await impatient.close()
+})
+
+test('every text is set within its room', (t) => {
+  const document = new TaggedDocument({ size: 'A4', margin: 0 })
+  document.resume()
+  document.beginPage()
+  const typesetter = new Typesetter(document)
+  const look = { weight: 'regular', size: 8 } as const
+  const someText = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 60 }), fc.string({ unit: 'binary', maxLength: 60 }), fc.array(fc.constantFrom(...scripts, '(', '12', '\u202e', 'ّ', '\ud800'), { maxLength: 8 }).map((parts) => parts.join(' ')))
+  fc.assert(
+    fc.property(someText, fc.integer({ min: 20, max: 200 }), (text, room) => {
+      const drawn = typesetter.line(text, { x: 0, y: 100, room, align: 'right' }, look)
+      // The first place is the left end of a text that is aligned to the right: it is outside of the room if the text is too wide.
+      const first = /1 0 0 -1 (\S+) /.exec(drawn)
+      return first === null || Number(first[1]) >= -2
+    }),
+    { numRuns: 300 },
+  )
+  t.pass()
+  document.end()
+})
+
+test('the lines of an axis are few and reach the highest value', (t) => {
+  fc.assert(
+    fc.property(fc.double({ min: 0.001, max: 1e12, noNaN: true }), (highest) => {
+      const step = axisStep(highest)
+      const lines = Math.ceil(highest / step - 1e-9)
+      return lines >= 1 && lines <= 4 && lines * step >= highest * (1 - 1e-6)
+    }),
+  )
+  t.pass()
+})
