@@ -9,9 +9,10 @@ import { makeFactsOf } from './usage-facts.ts'
 const mostText = 32 * 1024 * 1024
 /** Objects that are read, and passed on, at once. */
 const objectPage = 250
-/** The length of the texts that a page should have. SQLite works on this thread: a page takes about a millisecond. */
-const pageBytes = { sqlite: 64 * 1024, mysql: 256 * 1024 } as const
-const pageObjects = { least: 4, first: 64, most: 5000 } as const
+/** The intervals that a page of them has, apart from those of its last object. SQLite works on this thread: a page takes about a millisecond. */
+const pageIntervals = { sqlite: 1000, mysql: 5000 } as const
+/** Above all ids. */
+const lastId = Number.MAX_SAFE_INTEGER
 
 interface KindRow extends UsageKind {
   readonly id: Num
@@ -46,9 +47,14 @@ const compose = (db: SqlDatabase) => {
       k('usage_objects').where('cluster_id', p('clusterId')).where('object_uid', '>', p('after')).where((each) => each.whereNull('deleted_at').orWhere('deleted_at', '>=', p('start')))
         .select('id', 'object_uid', 'kind_id', 'namespace', 'namespace_uid', 'name', 'created_at', 'deleted_at', 'trial_ends_at').orderBy('object_uid').limit(p('limit')),
     ),
-    scan: db.prepare((k, p: Params<'month' | 'clusterId' | 'after' | 'limit'>) =>
-      k('usage_intervals as i').where('i.month', p('month')).where('i.cluster_id', p('clusterId')).where('i.object_id', '>', p('after'))
-        .select(k.raw(columns)).groupBy('i.object_id').orderBy('i.object_id').limit(p('limit')),
+    // A limit of groups would not do: the server aggregates the whole rest of the cluster first.
+    bound: db.prepare((k, p: Params<'month' | 'clusterId' | 'after'>) =>
+      k('usage_intervals').where('month', p('month')).where('cluster_id', p('clusterId')).where('object_id', '>', p('after'))
+        .select('object_id').orderBy(['object_id', 'from_at']).limit(1).offset(pageIntervals[db.dialect]),
+    ),
+    scan: db.prepare((k, p: Params<'month' | 'clusterId' | 'after' | 'to'>) =>
+      k('usage_intervals as i').where('i.month', p('month')).where('i.cluster_id', p('clusterId')).where('i.object_id', '>', p('after')).where('i.object_id', '<=', p('to'))
+        .select(k.raw(columns)).groupBy('i.object_id'),
     ),
     lookUp: paddedList((length) =>
       db.prepare((k, p: Params<string>) =>
@@ -88,25 +94,26 @@ export const makeSqlUsageInputs = (db: SqlDatabase, maxTextLength = mostText): U
   /** Returns the intervals of all objects of a cluster in the order of the table, which is the fastest; undefined if they are too many. */
   const scan = async (place: Place): Promise<ReadonlyMap<number, string> | undefined> => {
     const texts = new Map<number, string>()
-    const read = (after: number, limit: number) => db.all<PackedRow>(s.scan, { ...place, after, limit })
-    let limit: number = pageObjects.first
-    let bytes = 0
-    let next = read(0, limit)
+    /** Returns the last object of the page after an object; undefined if that is the last page. */
+    const boundAfter = async (after: number): Promise<number | undefined> => {
+      const row = await db.first<{ readonly object_id: Num }>(s.bound, { ...place, after })
+      return row === undefined ? undefined : Number(row.object_id)
+    }
+    let length = 0
+    let after = 0
+    let bound = await boundAfter(after)
     for (;;) {
-      const rows = await next
-      const last = rows.at(-1)
-      const isLast = last === undefined || rows.length < limit
-      const length = rows.reduce((sum, row) => sum + row.packed.length, 0)
-      bytes += length
-      if (bytes > maxTextLength) return undefined
-      limit = Math.max(pageObjects.least, Math.min(pageObjects.most, Math.round((pageBytes[db.dialect] / Math.max(length, 1)) * rows.length)))
-      // The server reads the next page while this one is looked at.
-      if (!isLast) {
-        await breathe()
-        next = read(Number(last.object_id), limit)
+      const to = bound ?? lastId
+      const [rows, next] = await Promise.all([db.all<PackedRow>(s.scan, { ...place, after, to }), bound === undefined ? undefined : boundAfter(to)])
+      for (const [id, text] of await checked(place, rows)) {
+        texts.set(id, text)
+        length += text.length
       }
-      for (const [id, text] of await checked(place, rows)) texts.set(id, text)
-      if (isLast) return texts
+      if (length > maxTextLength) return undefined
+      if (bound === undefined) return texts
+      await breathe()
+      after = to
+      bound = next
     }
   }
 
