@@ -16,8 +16,8 @@ import type { Bundle } from './use-bundle.ts'
 
 const self = fileURLToPath(import.meta.url)
 
-/** These find files of theirs by their place (native code, threads), or patch what all share. They are left alone. */
-const leftAlone: ReadonlySet<string> = new Set(['@node-rs/argon2', 'better-sqlite3', 'piscina', 'reflect-metadata', 'sharp'])
+/** These find files of theirs by their place (native code, threads), patch what all share, or export what only runs tell. They are left alone. */
+const leftAlone: ReadonlySet<string> = new Set(['@node-rs/argon2', 'better-sqlite3', 'bidi-js', 'piscina', 'reflect-metadata', 'sharp'])
 
 /** Half of what ava loads in each process. It asks for them by these names, and nothing else uses them. */
 const forAva: readonly string[] = ['concordance', 'globby']
