@@ -86,6 +86,8 @@ const usageSummaries = [
 export const refusedToOwner: Readonly<Record<string, string>> = {
   'tasks.cancel []': 'the task has ended',
   ...Object.fromEntries(usageSummaries.map((route) => [`usage.${route} []`, siteAdmin])),
+  'usage.recordOutage []': siteAdmin,
+  'usage.getOutageReport []': siteAdmin,
   'usage.getBusCredentials []': 'the service of this test has no NATS',
   'identity.checkFollowing []': 'users cannot follow themselves',
   'identity.checkOwnFollowing []': isPrivate,

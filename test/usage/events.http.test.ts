@@ -34,7 +34,7 @@ test.serial('each event has its result, in order; what is repeated or refused is
   t.deepEqual(words(first), ['accepted', 'accepted', 'too-early'])
   t.deepEqual(first.json.results.map(({ id }: { id: string }) => id).slice(0, 1), ['a'])
   t.deepEqual(words(await report([created, { ...created, milliCPU: 7 }])), ['repeated', 'conflict'])
-  t.is(service.sql('select * from usage_changes').length, 1)
+  t.is(service.sql('select * from usage_changes as c join usage_objects as o on o.id = c.object_id where o.object_uid = ?', one.uid).length, 1)
 })
 
 test.serial('a robot account whose team may report usage reports; people who may not are refused, strangers find nothing', async (t) => {
