@@ -3,7 +3,7 @@ import { MembershipStoreToken } from '../../core/organizations/ports.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
 import { isOpen } from '../../core/kernel/deployment.ts'
 import { decimalOf, perCoreMonth, perGibMonth, thousandthsOf } from '../../core/usage/months/amounts.ts'
-import { monthText, parseMonth } from '../../core/usage/months/calendar.ts'
+import { monthText, parseMonthText } from '../../core/usage/month.ts'
 import type { CloseInput } from '../../core/usage/months/close.ts'
 import { CloseMonthToken } from '../../core/usage/months/close.ts'
 import type { ExplainedPiece } from '../../core/usage/months/explain.ts'
@@ -45,7 +45,7 @@ const onMonth = (context: CommandContext, options: UsageMonthOptions, work: (com
       context.say('Usage is not reported to this deployment: MOORAGE_BILLING_ENABLED is not set.')
       return 2
     }
-    const month = parseMonth(options.month)
+    const month = parseMonthText(options.month)
     if (month === undefined) {
       context.say('--month is a month in the form 2026-11.')
       return 2

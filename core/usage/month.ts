@@ -18,11 +18,11 @@ export interface MonthBounds {
   readonly to: UnixSeconds
 }
 
-/** Returns a month of the years 2000 to 9998; undefined for any other. Months are numbered from 1. */
-export const monthKey = (year: number, month: number): MonthKey | undefined =>
-  Number.isInteger(year) && Number.isInteger(month) && year >= firstYear && year <= lastYear && month >= 1 && month <= 12 ? keyOf(year, month) : undefined
+/** Returns the month of a year; `month` is 1 to 12. */
+export const monthKey = (year: number, month: number): MonthKey => (year * 100 + month) as MonthKey
 
-const keyOf = (year: number, month: number): MonthKey => (year * 100 + month) as MonthKey
+const reportedMonth = (year: number, month: number): MonthKey | undefined =>
+  year >= firstYear && year <= lastYear && month >= 1 && month <= 12 ? monthKey(year, month) : undefined
 
 export const yearOf = (month: MonthKey): number => Math.floor(month / 100)
 /** Returns 1 to 12. */
@@ -34,12 +34,23 @@ export const monthName = (month: MonthKey): (typeof monthNames)[number] => month
 const years = /^\d{4}$/
 const numbers = /^(?:0?[1-9]|1[0-2])$/
 
-/** Parses a year of four digits and a month, which is a number (`6`, `06`) or an English name in any case. */
+/** Parses a year of four digits and a month, which is a number (`6`, `06`) or an English name in any case. Returns undefined outside of the years 2000 to 9998. */
 export const parseMonth = (year: string, month: string): MonthKey | undefined => {
   if (!years.test(year)) return undefined
   const byName = monthNames.findIndex((name) => name.toLowerCase() === month.toLowerCase()) + 1
-  return monthKey(Number(year), byName > 0 ? byName : numbers.test(month) ? Number(month) : 0)
+  return reportedMonth(Number(year), byName > 0 ? byName : numbers.test(month) ? Number(month) : 0)
 }
+
+const form = /^(\d{4})-(\d{2})$/
+
+/** Parses `2026-11`. Returns undefined if the text is no month of the years 2000 to 9998. */
+export const parseMonthText = (text: string): MonthKey | undefined => {
+  const [, year, month] = form.exec(text) ?? []
+  return reportedMonth(Number(year), Number(month))
+}
+
+/** Returns the month as `2026-11`. */
+export const monthText = (month: MonthKey): string => `${yearOf(month)}-${String(monthNumber(month)).padStart(2, '0')}`
 
 const secondsOf = (year: number, month: number, day = 1): UnixSeconds => (Date.UTC(year, month - 1, day) / 1000) as UnixSeconds
 
@@ -49,25 +60,25 @@ export const secondOf = (at: Date): UnixSeconds => unixSeconds(at) as UnixSecond
 /** Returns the month of an instant. */
 export const monthOf = (at: UnixSeconds): MonthKey => {
   const date = new Date(at * 1000)
-  return keyOf(date.getUTCFullYear(), date.getUTCMonth() + 1)
+  return monthKey(date.getUTCFullYear(), date.getUTCMonth() + 1)
 }
 
 /** Returns the month that many months later. A negative number gives an earlier month. */
 export const laterByMonths = (month: MonthKey, count: number): MonthKey => {
   const index = yearOf(month) * 12 + monthNumber(month) - 1 + count
-  return keyOf(Math.floor(index / 12), (index % 12) + 1)
+  return monthKey(Math.floor(index / 12), (index % 12) + 1)
 }
 
-export const monthBounds = (month: MonthKey): MonthBounds => {
-  const next = laterByMonths(month, 1)
-  return { from: secondsOf(yearOf(month), monthNumber(month)), to: secondsOf(yearOf(next), monthNumber(next)) }
-}
+/** Returns the first second of a month. */
+export const monthStart = (month: MonthKey): UnixSeconds => secondsOf(yearOf(month), monthNumber(month))
+
+/** Returns the second just after a month. */
+export const monthEnd = (month: MonthKey): UnixSeconds => monthStart(laterByMonths(month, 1))
+
+export const monthBounds = (month: MonthKey): MonthBounds => ({ from: monthStart(month), to: monthEnd(month) })
 
 /** Returns the true length of a month. */
-export const monthSeconds = (month: MonthKey): number => {
-  const { from, to } = monthBounds(month)
-  return to - from
-}
+export const monthSeconds = (month: MonthKey): number => monthEnd(month) - monthStart(month)
 
 /** Returns 28 to 31. */
 export const daysOfMonth = (month: MonthKey): number => monthSeconds(month) / daySeconds

@@ -1,4 +1,4 @@
-import { monthKey, monthText } from '../../core/usage/months/calendar.ts'
+import { monthKey, monthText } from '../../core/usage/month.ts'
 import { makeFindReport } from '../../core/usage/reports/find-report.ts'
 import { UsageReportStoreToken } from '../../core/usage/reports/ports.ts'
 import { attachment } from '../kit/attachment.ts'

@@ -1,5 +1,5 @@
 import { definedFields } from '../../core/kernel/json.ts'
-import { monthKey } from '../../core/usage/months/calendar.ts'
+import { monthKey } from '../../core/usage/month.ts'
 import { makeReadObjectHistory } from '../../core/usage/views/object-history.ts'
 import { UsageViewStoreToken } from '../../core/usage/views/ports.ts'
 import type { UsageViewAnswer } from '../../core/usage/views/views.ts'

@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { apportion, decimalOf, perCoreMonth, perGibMonth, thousandthsOf } from '../../core/usage/months/amounts.ts'
-import { daysOf, laterMonth, monthEnd, monthKey, monthOf, monthStart, monthText, parseMonth, secondsOf } from '../../core/usage/months/calendar.ts'
+import { daysOfMonth, laterByMonths, monthEnd, monthKey, monthOf, monthStart, monthText, parseMonthText, monthSeconds } from '../../core/usage/month.ts'
 import type { UnixSeconds } from '../../core/usage/types.ts'
 
 const months = fc.tuple(fc.integer({ min: 2000, max: 9998 }), fc.integer({ min: 1, max: 12 })).map(([year, month]) => monthKey(year, month))
@@ -53,20 +53,20 @@ test('the largest remainders are raised, and of equal ones the earlier', (t) => 
 })
 
 test('a core for a whole month is one core-month, whatever the length of the month', (t) => {
-  fc.assert(fc.property(months, (month) => decimalOf(thousandthsOf(1000n * BigInt(secondsOf(month)), perCoreMonth(month))) === '1.000'))
+  fc.assert(fc.property(months, (month) => decimalOf(thousandthsOf(1000n * BigInt(monthSeconds(month)), perCoreMonth(month))) === '1.000'))
   t.deepEqual([0n, 7n, 1_234n, 10n ** 20n].map(decimalOf), ['0.000', '0.007', '1.234', '100000000000000000.000'])
 })
 
 test('months are calendar months in UTC', (t) => {
-  t.deepEqual([202402, 202302, 202611, 202612].map((key) => daysOf(key as never)), [29, 28, 30, 31])
-  t.is(laterMonth(monthKey(2026, 12), 1), monthKey(2027, 1))
-  t.is(laterMonth(monthKey(2026, 1), -14), monthKey(2024, 11))
+  t.deepEqual([202402, 202302, 202611, 202612].map((key) => daysOfMonth(key as never)), [29, 28, 30, 31])
+  t.is(laterByMonths(monthKey(2026, 12), 1), monthKey(2027, 1))
+  t.is(laterByMonths(monthKey(2026, 1), -14), monthKey(2024, 11))
   fc.assert(
     fc.property(months, fc.integer({ min: -400, max: 400 }), (month, count) => {
       const [first, last] = [monthStart(month), (monthEnd(month) - 1) as UnixSeconds]
-      if (monthOf(first) !== month || monthOf(last) !== month || monthOf((last + 1) as UnixSeconds) !== laterMonth(month, 1)) return false
-      return laterMonth(laterMonth(month, count), -count) === month && parseMonth(monthText(month)) === month
+      if (monthOf(first) !== month || monthOf(last) !== month || monthOf((last + 1) as UnixSeconds) !== laterByMonths(month, 1)) return false
+      return laterByMonths(laterByMonths(month, count), -count) === month && parseMonthText(monthText(month)) === month
     }),
   )
-  t.deepEqual(['2026-13', '2026-00', '1999-12', '9999-01', '2026-1', '26-01', ''].map(parseMonth), [undefined, undefined, undefined, undefined, undefined, undefined, undefined])
+  t.deepEqual(['2026-13', '2026-00', '1999-12', '9999-01', '2026-1', '26-01', ''].map(parseMonthText), [undefined, undefined, undefined, undefined, undefined, undefined, undefined])
 })

@@ -6,7 +6,7 @@ import test, { type ExecutionContext } from 'ava'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { makeSqlUsageInputs } from '../../adapters/sql/usage/usage-inputs.ts'
-import { daySeconds, laterMonth } from '../../core/usage/months/calendar.ts'
+import { daySeconds, laterByMonths } from '../../core/usage/month.ts'
 import { makeCloseDueMonths } from '../../core/usage/months/due-months.ts'
 import { makeExplain } from '../../core/usage/months/explain.ts'
 import { gatherMonth } from '../../core/usage/months/product-month.ts'
@@ -61,6 +61,16 @@ for (const database of eachDatabase()) {
       const expected = usageBySecond(month, ownSeconds, segments.map((each) => ({ ...each, cutAt: each.to })), object.trialEndsAt)
       t.deepEqual(new Map(parts.map((part) => [`${part.contractId} ${part.use}`, [part.milliCpuSeconds, part.mebibyteSeconds] as const])), new Map([...expected.parts].toSorted()))
     }
+  })
+
+  onWorld('an object that went silent is cut by the close itself, whenever the job ran', async (t, world) => {
+    const { a, kind } = await fillMonth(world)
+    const { id } = await world.object(a.id, kind, [{ from: start, to: end, milliCpu: 1000, memoryMib: 1024 }])
+    const silentFrom = start + 5 * daySeconds
+    await world.db.query((k) => k('usage_objects').where({ id }).update({ sends_heartbeats: true, last_heard_day: silentFrom / daySeconds - 1 }))
+    await closed(world.closeWith({ settle: world.settle })(callOf(), closeInput))
+    const cut = await world.db.query<{ readonly cut_at: number }>((k) => k('usage_intervals').where({ object_id: id }).select('cut_at'))
+    t.deepEqual(cut.map((each) => Number(each.cut_at)), [silentFrom])
   })
 
   onWorld('a cluster with more than is kept in memory gives the same', async (t, world) => {
@@ -167,7 +177,7 @@ for (const database of eachDatabase()) {
 
   onWorld('the job closes what is due, oldest first, and one failure does not keep the others', async (t, world) => {
     await fillMonth(world)
-    const earlier = laterMonth(month, -1)
+    const earlier = laterByMonths(month, -1)
     await world.db.query((k) => k('usage_clusters').update({ first_heard: start - daySeconds }))
     const failures: number[] = []
     const job = makeCloseDueMonths({ months: world.deps.months, close: world.close, clock: world.deps.clock, onFailure: (due) => void failures.push(due.month) })

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { daysOf, daySeconds, monthEnd, monthKey, monthStart, secondsOf } from '../../core/usage/months/calendar.ts'
+import { daysOfMonth, daySeconds, monthEnd, monthKey, monthStart, monthSeconds } from '../../core/usage/month.ts'
 import type { Span } from '../../core/usage/months/presence.ts'
 import type { CutInterval } from '../../core/usage/months/roll-up.ts'
 import type { Coverage, ModeChange } from '../../core/usage/months/segments.ts'
@@ -53,7 +53,7 @@ export interface Seconds {
 
 /** Asks for each second by itself. */
 export const secondsOfMonth = (month: MonthKey, heard: readonly Span[], modes: readonly ModeChange[], coverages: readonly Coverage[]): Seconds => {
-  const [start, length] = [monthStart(month), secondsOf(month)]
+  const [start, length] = [monthStart(month), monthSeconds(month)]
   const seconds = { heard: new Uint8Array(length), prod: new Uint8Array(length), contract: new Uint8Array(length) }
   const ordered = modes.toSorted((a, b) => a.at - b.at || (a.eventId < b.eventId ? -1 : 1))
   const preferred = coverages.toSorted((a, b) => a.boundFrom - b.boundFrom || a.contractId - b.contractId)
@@ -72,7 +72,7 @@ export const secondsOfMonth = (month: MonthKey, heard: readonly Span[], modes: r
 
 /** Adds up what an object used, second by second. Keys are `contract class` for parts and `day class` for days; values are amounts. */
 export const usageBySecond = (month: MonthKey, { heard, prod, contract }: Seconds, intervals: readonly CutInterval[], trialEndsAt: UnixSeconds | undefined) => {
-  const [start, length] = [monthStart(month), secondsOf(month)]
+  const [start, length] = [monthStart(month), monthSeconds(month)]
   const [parts, days] = [new Map<string, readonly [bigint, bigint]>(), new Map<string, readonly [bigint, bigint]>()]
   // Seconds are counted for each amount first: millions of additions of bigints would take too long.
   const counts = new Map<string, number>()
@@ -98,5 +98,5 @@ export const usageBySecond = (month: MonthKey, { heard, prod, contract }: Second
     add(parts, `${id} ${use}`, cpu, memory)
     if (cpu > 0n || memory > 0n) add(days, `${day} ${use}`, cpu, memory)
   }
-  return { parts, days, dayCount: daysOf(month) }
+  return { parts, days, dayCount: daysOfMonth(month) }
 }

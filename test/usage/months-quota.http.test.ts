@@ -11,7 +11,7 @@ import { makeAddAuthority } from '../../core/contracts/authorities.ts'
 import { AuthorityStoreToken, ContractUnitOfWorkToken, LicenseSignerToken } from '../../core/contracts/ports.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { EntropyToken, SecretBoxToken } from '../../core/kernel/secret.ts'
-import { laterMonth, monthEnd, monthOf, monthStart, monthText } from '../../core/usage/months/calendar.ts'
+import { laterByMonths, monthEnd, monthOf, monthStart, monthText } from '../../core/usage/month.ts'
 import { ConsumptionUnitOfWorkToken, makeUpdateConsumption } from '../../core/usage/months/consumption.ts'
 import { ConsumptionStoreToken, UsageInputsToken } from '../../core/usage/months/ports.ts'
 import type { UnixSeconds } from '../../core/usage/types.ts'
@@ -124,7 +124,7 @@ test.serial('without the flag a contract beyond its quota still issues licenses,
 
 test.serial('the commands close, explain and reopen a month', async (t) => {
   const contract = await bound({ ...quota, enabled: false })
-  const month = laterMonth(monthOf(nowSeconds as UnixSeconds), -1)
+  const month = laterByMonths(monthOf(nowSeconds as UnixSeconds), -1)
   const created = monthEnd(month) - 3600
   const uid = randomUUID()
   await report(contract.uid, [heard(created), object(uid, created, 2000), { id: randomUUID(), type: 'object.deleted', time: iso(created + 1800), product: 'dbProduct', group: 'kubedb.example', kind: 'Postgres', uid, namespace: 'shop', namespaceUID, name: 'orders', generation: 2, createdAt: iso(created) }])

@@ -7,6 +7,8 @@ import { makeSqlContractStore } from '../../adapters/sql/contracts/contract-stor
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
 import { makeSqlLeaseStore } from '../../adapters/sql/kernel/lease-store.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
+import { makeSqlUsageClusterStore } from '../../adapters/sql/usage/cluster-store.ts'
+import { makeSqlUsageUpkeepStore } from '../../adapters/sql/usage/interval-store.ts'
 import { makeSqlMonthStore } from '../../adapters/sql/usage/month-store.ts'
 import { makeSqlUsageInputs } from '../../adapters/sql/usage/usage-inputs.ts'
 import { makeSqlUsageViewStore } from '../../adapters/sql/usage/view-store.ts'
@@ -14,7 +16,8 @@ import { makeSpools } from '../../adapters/system/spools.ts'
 import { makeAuditChain } from '../../core/audit/audit-chain.ts'
 import type { ContractTerms } from '../../core/contracts/types.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
-import { daySeconds, monthEnd, monthKey, monthStart } from '../../core/usage/months/calendar.ts'
+import { makeSettleMonth } from '../../core/usage/events/upkeep.ts'
+import { daySeconds, monthEnd, monthKey, monthStart } from '../../core/usage/month.ts'
 import type { CloseDeps } from '../../core/usage/months/close.ts'
 import { makeCloseMonth } from '../../core/usage/months/close.ts'
 import type { UnixSeconds } from '../../core/usage/types.ts'
@@ -69,9 +72,13 @@ export const makeMonthsWorld = async (db: SqlDatabase, isEmpty = true) => {
     newHolder: randomUUID,
     months: months(db),
     unitOfWork: makeSqlUnitOfWork(db, (tx, audit) => ({ months: months(tx), audit }), makeSqlAuditTrail(db, makeAuditChain(makeHmacDigest(new Uint8Array(randomBytes(32)))))),
+    // The tables are filled as if that was done.
+    settle: async () => undefined,
     views: { write: (monthId, product) => buildViews(views, monthId, product) },
     report: { write: async () => undefined },
   }
+  const [clusters, upkeep] = [makeSqlUsageClusterStore(db), makeSqlUsageUpkeepStore(db)]
+  const upkeepWork = makeSqlUnitOfWork(db, (tx) => ({ clusters: clusters(tx), upkeep: upkeep(tx) }), () => ({ record: async () => undefined }))
   const insert = (table: string, rows: Readonly<Record<string, unknown>> | readonly Readonly<Record<string, unknown>>[]) => db.query((k) => k(table).insert(rows))
   const count = async (table: string): Promise<number> => Number((await db.query<{ readonly n: number | string }>((k) => k(table).count('* as n')))[0]?.n)
   let rows = 0
@@ -82,6 +89,7 @@ export const makeMonthsWorld = async (db: SqlDatabase, isEmpty = true) => {
     contracts,
     close: makeCloseMonth(deps),
     closeWith: (changes: Partial<CloseDeps>) => makeCloseMonth({ ...deps, ...changes }),
+    settle: makeSettleMonth({ clock: deps.clock, clusters: clusters(db), unitOfWork: upkeepWork }),
     setNow: (seconds: number) => void (now = new Date(seconds * 1000)),
     count,
     /** A cluster that was heard in all hours of a month. */

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { daysOf, monthEnd, monthKey, monthStart } from '../../core/usage/months/calendar.ts'
+import { daysOfMonth, monthEnd, monthKey, monthStart } from '../../core/usage/month.ts'
 import type { ContractInMonth, DayUsage, ObjectUsage, ProductMonth, UsagePart } from '../../core/usage/months/usage-types.ts'
 import type { MonthKey, UnixSeconds, UsageClusterId, UsageObjectId, UsageProduct } from '../../core/usage/types.ts'
 import { usageClasses } from '../../core/usage/types.ts'
@@ -71,7 +71,7 @@ const objectOf = (plan: ObjectPlan, index: number, month: MonthKey): ObjectUsage
     },
     clusterUid: clusterUidOf(plan.cluster),
     parts: partsOf(plan.used),
-    dailyEvents: Array.from({ length: daysOf(month) }, (_, day) => (day === 2 ? index % 4 : 0)),
+    dailyEvents: Array.from({ length: daysOfMonth(month) }, (_, day) => (day === 2 ? index % 4 : 0)),
     segments: [
       { from, to: middle, milliCpu: 1000 + index, memoryMib: 512, replicas: 1, generation: 1 },
       { from: middle, to, milliCpu: 2000, memoryMib: 1024, replicas: 3, generation: 2 },

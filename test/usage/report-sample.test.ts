@@ -1,5 +1,5 @@
 import test from 'ava'
-import { monthEnd, monthKey, monthStart } from '../../core/usage/months/calendar.ts'
+import { monthEnd, monthKey, monthStart } from '../../core/usage/month.ts'
 import { parseSampleArguments } from './sample/arguments.ts'
 import { clusterEvents } from './sample/cluster-events.ts'
 import { sampleVendor } from './sample/vendor.ts'

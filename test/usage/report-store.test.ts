@@ -3,7 +3,7 @@ import { makeSqlMonthStore } from '../../adapters/sql/usage/month-store.ts'
 import { makeSqlOwnerNames } from '../../adapters/sql/usage/owner-names.ts'
 import { makeSqlUsageReportStore } from '../../adapters/sql/usage/report-store.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
-import { monthKey } from '../../core/usage/months/calendar.ts'
+import { monthKey } from '../../core/usage/month.ts'
 import { storeWorld } from '../authz/stored-world.ts'
 import { eachDatabase } from '../support/databases.ts'
 

@@ -1,5 +1,5 @@
 import { getDocument } from 'pdfjs-dist/legacy/build/pdf.mjs'
-import { monthKey } from '../../core/usage/months/calendar.ts'
+import { monthKey } from '../../core/usage/month.ts'
 import type { ReportContent, ReportRenderer, ReportTable } from '../../core/usage/reports/ports.ts'
 
 /** Names in the scripts of the fonts, one that is too long for its column, and one without a glyph. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
-import { monthKey } from '../../core/usage/months/calendar.ts'
+import { monthKey } from '../../core/usage/month.ts'
 import type { UsageMonthId } from '../../core/usage/types.ts'
 import type { StoredUsageView, UsageViewKey, UsageViewStore } from '../../core/usage/views/ports.ts'
 import { casesOf } from '../support/cases-of.ts'

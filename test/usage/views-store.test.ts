@@ -1,7 +1,7 @@
 import test from 'ava'
 import { makeSqlUsageViewStore } from '../../adapters/sql/usage/view-store.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
-import { monthKey } from '../../core/usage/months/calendar.ts'
+import { monthKey } from '../../core/usage/month.ts'
 import { countingRunner } from '../authz/counting-runner.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { plantRevision } from './planted-months.ts'

@@ -47,6 +47,9 @@ const statementsOf = (db: SqlDatabase) => ({
         last_heard: k.raw('case when last_heard < ? then ? else last_heard end', [p('to'), p('to')]),
       }),
   ),
+  listOfOwner: db.prepare((k, p: Params<'ownerId' | 'after' | 'limit'>) =>
+    k('usage_clusters').where('owner_id', p('ownerId')).andWhere('id', '>', p('after')).select('*').orderBy('id').limit(p('limit')),
+  ),
   listAfter: db.prepare((k, p: Params<'after' | 'limit'>) => k('usage_clusters').where('id', '>', p('after')).select('*').orderBy('id').limit(p('limit'))),
 })
 
@@ -72,8 +75,9 @@ export const makeSqlUsageClusterStore = (db: SqlDatabase): ((runner: SqlRunner) 
     async extend(id, from, to) {
       await runner.run(s.extend, { id, from, to })
     },
-    async listAfter(after, limit) {
-      return (await runner.all<ClusterRow>(s.listAfter, { after, limit })).map(clusterOf)
+    async listAfter(after, limit, ownerId) {
+      const rows = ownerId === undefined ? await runner.all<ClusterRow>(s.listAfter, { after, limit }) : await runner.all<ClusterRow>(s.listOfOwner, { ownerId, after, limit })
+      return rows.map(clusterOf)
     },
   })
 }

@@ -11,6 +11,8 @@ import { ClockToken } from '../../../core/kernel/clock.ts'
 import { LeaseStoreToken } from '../../../core/kernel/instances.ts'
 import { notifyAfterCommit } from '../../../core/mail/delivery.ts'
 import { OutboxNotifierToken } from '../../../core/mail/ports.ts'
+import { UsageClusterStoreToken, UsageUpkeepUnitOfWorkToken } from '../../../core/usage/events/ports.ts'
+import { makeSettleMonth } from '../../../core/usage/events/upkeep.ts'
 import { CloseMonthToken, makeCloseMonth } from '../../../core/usage/months/close.ts'
 import { ConsumptionUnitOfWorkToken } from '../../../core/usage/months/consumption.ts'
 import { ConsumptionStoreToken, MonthReportToken, MonthStoreToken, MonthUnitOfWorkToken, ProductViewsToken, UsageInputsToken } from '../../../core/usage/months/ports.ts'
@@ -61,6 +63,7 @@ export const provideUsageMonths: Provide = (container, { database, settings }) =
       newHolder: randomUUID,
       months: resolve(MonthStoreToken),
       unitOfWork: resolve(MonthUnitOfWorkToken),
+      settle: makeSettleMonth({ clock: resolve(ClockToken), clusters: resolve(UsageClusterStoreToken), unitOfWork: resolve(UsageUpkeepUnitOfWorkToken) }),
       views: resolve(ProductViewsToken),
       report: resolve(MonthReportToken),
     }),

@@ -1,5 +1,6 @@
 import { defineFailure } from '../../kernel/failure.ts'
 import type { AccountId } from '../../kernel/ids.ts'
+import type { Call } from '../../kernel/principal.ts'
 import { token } from '../../kernel/token.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import type { MonthKey, UnixSeconds, UsageClusterId, UsageInterval, UsageKind, UsageKindId, UsageObject, UsageObjectId } from '../types.ts'
@@ -33,10 +34,13 @@ export interface UsageClusterStore {
   lock(ids: readonly UsageClusterId[]): Promise<void>
   /** Extends the time from the first to the last heard hour. */
   extend(id: UsageClusterId, from: UnixSeconds, to: UnixSeconds): Promise<void>
-  /** Returns the clusters after an id, by id. */
-  listAfter(after: number, limit: number): Promise<readonly UsageCluster[]>
+  /** Returns the clusters after an id, by id: of one owner if it is given. */
+  listAfter(after: number, limit: number, ownerId?: AccountId): Promise<readonly UsageCluster[]>
 }
 export const UsageClusterStoreToken = token<UsageClusterStore>('usage.UsageClusterStore')
+
+/** Makes the intervals of an owner complete for a month that is about to be closed. Repeating it changes nothing. */
+export type SettleMonth = (call: Call, ownerId: AccountId, month: MonthKey) => Promise<void>
 
 /** The kinds of objects. A row never changes. */
 export interface UsageKindStore {

@@ -1,12 +1,13 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../../kernel/clock.ts'
 import { laterByDays } from '../../kernel/clock.ts'
+import type { AccountId } from '../../kernel/ids.ts'
 import type { Call } from '../../kernel/principal.ts'
 import { laterByMonths, monthBounds, monthOf, monthsBetween, secondOf } from '../month.ts'
 import type { MonthKey, UnixSeconds, UsageClusterId } from '../types.ts'
 import { keptMonths } from './intervals.ts'
 import { carriedFromDay } from './plan.ts'
-import type { UsageCluster, UsageClusterStore, UsageRetention, UsageUpkeepStores, UsageUpkeepUnitOfWork } from './ports.ts'
+import type { SettleMonth, UsageCluster, UsageClusterStore, UsageRetention, UsageUpkeepStores, UsageUpkeepUnitOfWork } from './ports.ts'
 import { cutOf, silentBeforeDay } from './silence.ts'
 
 export interface UpkeepDeps {
@@ -17,9 +18,10 @@ export interface UpkeepDeps {
 
 const atATime = 500
 
-const eachCluster = async ({ clusters }: Pick<UpkeepDeps, 'clusters'>, signal: AbortSignal, visit: (cluster: UsageCluster) => Promise<void>): Promise<void> => {
+/** Of all owners, or of one. */
+const eachCluster = async ({ clusters }: Pick<UpkeepDeps, 'clusters'>, { signal }: Call, ownerId: AccountId | undefined, visit: (cluster: UsageCluster) => Promise<void>): Promise<void> => {
   for (let after = 0; !signal.aborted; ) {
-    const page = await clusters.listAfter(after, atATime)
+    const page = await clusters.listAfter(after, atATime, ownerId)
     for (const cluster of page) if (!signal.aborted) await visit(cluster)
     const last = page.at(-1)
     if (last === undefined || page.length < atATime) return
@@ -40,9 +42,9 @@ const locked = async ({ unitOfWork }: Pick<UpkeepDeps, 'unitOfWork'>, call: Call
 /** Continues the intervals of objects that exist in the current month, and in earlier ones for which that was not done. Repeating it changes nothing. */
 export const makeCarryIntervals =
   (deps: UpkeepDeps) =>
-  async (call: Call): Promise<void> => {
+  async (call: Call, ownerId?: AccountId): Promise<void> => {
     const month = monthOf(secondOf(deps.clock.now()))
-    await eachCluster(deps, call.signal, async ({ id, carriedMonth }) => {
+    await eachCluster(deps, call, ownerId, async ({ id, carriedMonth }) => {
       if (carriedMonth >= month) return
       await locked(deps, call, id, async ({ upkeep }) => {
         for (const each of monthsBetween(laterByMonths(carriedMonth, 1), month)) await upkeep.carry(id, { month: each, before: laterByMonths(each, -1), ...monthBounds(each) }, carriedFromDay(each))
@@ -52,12 +54,12 @@ export const makeCarryIntervals =
 
 /**
  * Cuts the intervals of a month of objects that went silent while their cluster was heard, and undoes that for objects that were heard
- * again. Must run before a month is closed. Repeating it changes nothing.
+ * again. Repeating it changes nothing.
  */
 export const makeCutSilentObjects =
   (deps: UpkeepDeps) =>
-  (call: Call, month: MonthKey): Promise<void> =>
-    eachCluster(deps, call.signal, async ({ id, lastHeard }) => {
+  (call: Call, month: MonthKey, ownerId?: AccountId): Promise<void> =>
+    eachCluster(deps, call, ownerId, async ({ id, lastHeard }) => {
       // Nothing of the month can be cut before its second day is over.
       if (lastHeard < monthBounds(month).from) return
       await locked(deps, call, id, async ({ upkeep }) => {
@@ -67,6 +69,15 @@ export const makeCutSilentObjects =
         }
       })
     })
+
+/** Does for one owner what the jobs do for all, however long ago they ran. */
+export const makeSettleMonth = (deps: UpkeepDeps): SettleMonth => {
+  const [carry, cutSilent] = [makeCarryIntervals(deps), makeCutSilentObjects(deps)]
+  return async (call, ownerId, month) => {
+    await carry(call, ownerId)
+    await cutSilent(call, month, ownerId)
+  }
+}
 
 const conflictDays = 35
 const removedAtATime = 500

@@ -1,14 +1,14 @@
 import type { MonthKey } from '../types.ts'
-import { secondsOf } from './calendar.ts'
+import { monthSeconds } from '../month.ts'
 
 /** A thousandth of a unit: the smallest part that is shown. */
 export type Thousandths = bigint
 
 /** Returns how many milli-core-seconds one core-month has: a core for every second of that month. */
-export const perCoreMonth = (month: MonthKey): bigint => 1000n * BigInt(secondsOf(month))
+export const perCoreMonth = (month: MonthKey): bigint => 1000n * BigInt(monthSeconds(month))
 
 /** Returns how many MiB-seconds one GiB-month has: a GiB for every second of that month. */
-export const perGibMonth = (month: MonthKey): bigint => 1024n * BigInt(secondsOf(month))
+export const perGibMonth = (month: MonthKey): bigint => 1024n * BigInt(monthSeconds(month))
 
 /** Returns an amount in thousandths of a unit, rounded half to even. `perUnit` is positive; the amount is not negative. */
 export const thousandthsOf = (amount: bigint, perUnit: bigint): Thousandths => {

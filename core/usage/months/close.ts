@@ -8,8 +8,9 @@ import type { LeaseStore } from '../../kernel/instances.ts'
 import type { Call } from '../../kernel/principal.ts'
 import { token } from '../../kernel/token.ts'
 import { defineAudit } from '../../kernel/unit-of-work.ts'
+import type { SettleMonth } from '../events/ports.ts'
 import type { MonthKey, UnixSeconds, UsageMonth, UsageMonthStatus } from '../types.ts'
-import { monthEnd, monthText } from './calendar.ts'
+import { monthEnd, monthText } from '../month.ts'
 import { isFinalDue, provisionalDelaySeconds } from './closing-times.ts'
 import { holdLease } from './lease.ts'
 import type { MonthReport, MonthStore, MonthUnitOfWork, NewRevision, ProductViews } from './ports.ts'
@@ -50,6 +51,7 @@ export interface CloseDeps extends GatherDeps {
   readonly newHolder: () => string
   readonly months: MonthStore
   readonly unitOfWork: MonthUnitOfWork
+  readonly settle: SettleMonth
   readonly views: ProductViews
   readonly report: MonthReport
 }
@@ -86,6 +88,7 @@ export const makeCloseMonth = (deps: CloseDeps): CloseMonth => {
       if (isLeft(next)) return next
       if (previous?.status === 'final' && input.as !== 'reopen') return right({ month: previous, isNew: false, objectCount: 0 })
       for (const id of await months.abandoned(ownerId, month)) await months.remove(id)
+      await deps.settle({ ...call, signal }, ownerId, month)
       const gathered = await gatherMonth(deps, {
         ownerId,
         month,

@@ -1,6 +1,6 @@
 import { unixSeconds } from '../../kernel/clock.ts'
 import type { MonthKey, UsageMonth } from '../types.ts'
-import { monthEnd } from './calendar.ts'
+import { monthEnd } from '../month.ts'
 
 /** A month is computed from 00:30 UTC of the next one on, */
 export const provisionalDelaySeconds = 30 * 60

@@ -4,7 +4,7 @@ import { unixSeconds } from '../../kernel/clock.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Call } from '../../kernel/principal.ts'
 import type { MonthKey, UnixSeconds } from '../types.ts'
-import { laterMonth, monthEnd, monthOf } from './calendar.ts'
+import { laterByMonths, monthEnd, monthOf } from '../month.ts'
 import type { CloseMonth } from './close.ts'
 import { isFinalDue, provisionalDelaySeconds } from './closing-times.ts'
 import type { MonthStore } from './ports.ts'
@@ -20,12 +20,12 @@ export interface DueMonth {
 /** Returns the months that must be computed now, the oldest of an owner first. */
 export const listDueMonths = async (months: Pick<MonthStore, 'owners' | 'listSince'>, now: Date): Promise<readonly DueMonth[]> => {
   const current = monthOf(unixSeconds(now) as UnixSeconds)
-  const oldest = laterMonth(current, -keptMonths)
+  const oldest = laterByMonths(current, -keptMonths)
   const newest = new Map((await months.listSince(oldest)).map((each) => [`${each.ownerId} ${each.month}`, each]))
   const due: DueMonth[] = []
   for (const { ownerId, firstHeard } of await months.owners()) {
     const first = monthOf(firstHeard)
-    for (let month = first > oldest ? first : oldest; month < current; month = laterMonth(month, 1)) {
+    for (let month = first > oldest ? first : oldest; month < current; month = laterByMonths(month, 1)) {
       const known = newest.get(`${ownerId} ${month}`)
       const isDue = known === undefined ? unixSeconds(now) >= monthEnd(month) + provisionalDelaySeconds : known.status === 'provisional' && isFinalDue(known, month, now)
       if (isDue) due.push({ ownerId, month })

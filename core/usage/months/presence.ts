@@ -67,12 +67,3 @@ export const clipped = (spans: readonly Span[], { from, to }: Span): readonly Sp
     const part = { from: later(span.from, from), to: (span.to < to ? span.to : to) }
     return part.from < part.to ? [part] : []
   })
-
-/** Returns the first seconds of the hours whose bits are set, the lowest bit of the first byte first. */
-export const hoursOf = (bits: Uint8Array, start: UnixSeconds): readonly UnixSeconds[] => {
-  const hours: UnixSeconds[] = []
-  for (const [index, byte] of bits.entries()) {
-    for (let bit = 0; bit < 8; bit += 1) if ((byte & (1 << bit)) !== 0) hours.push((start + (index * 8 + bit) * hour) as UnixSeconds)
-  }
-  return hours
-}

@@ -2,10 +2,11 @@ import type { Contract } from '../../contracts/types.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { MonthKey, UnixSeconds, UsageObject, UsageProduct, UsageSegment } from '../types.ts'
 import { usageProducts } from '../types.ts'
-import { laterMonth, monthEnd, monthStart } from './calendar.ts'
+import { laterByMonths, monthEnd, monthStart } from '../month.ts'
 import { coverageOf, covers } from './coverage.ts'
 import type { ClusterFacts, OwnerFacts, ReadWindow, ReportedObject, Spool, Spools, UsageInputs } from './ports.ts'
-import { clipped, heardSpans, hoursOf, longestSilenceSeconds } from './presence.ts'
+import { heardHours } from '../events/presence.ts'
+import { clipped, heardSpans, longestSilenceSeconds } from './presence.ts'
 import type { CutInterval } from './roll-up.ts'
 import { addDays, DaySums, usageOfObject } from './roll-up.ts'
 import type { Coverage } from './segments.ts'
@@ -59,15 +60,15 @@ export const readWindow = (month: MonthKey): ReadWindow => ({
   month,
   from: monthStart(month),
   to: monthEnd(month),
-  firstPresence: laterMonth(month, -2),
-  lastPresence: laterMonth(month, 2),
+  firstPresence: laterByMonths(month, -2),
+  lastPresence: laterByMonths(month, 2),
   outagesFrom: (monthStart(month) - longestSilenceSeconds) as UnixSeconds,
 })
 
 /** Returns the segments of each product in a cluster. */
 export const segmentsOfCluster = (facts: ClusterFacts, contracts: readonly Contract[], month: MonthKey, asOf: UnixSeconds): ReadonlyMap<UsageProduct, readonly UsageSegment[]> => {
   const window = { from: monthStart(month), to: monthEnd(month) }
-  const hours = facts.presence.flatMap((each) => hoursOf(each.bits, monthStart(each.month)))
+  const hours = facts.presence.flatMap((each) => heardHours(each.month, each.bits))
   const heard = heardSpans({ hours, outages: facts.outages, asOf })
   const coverages = facts.bindings.flatMap((binding): readonly { readonly contract: Contract; readonly coverage: Coverage }[] => {
     const contract = contracts.find(({ id }) => id === binding.contractId)

@@ -1,5 +1,5 @@
 import type { MonthKey, ResourceAmount, UnixSeconds, UsageClass, UsageKind, UsageObject, UsageSegment } from '../types.ts'
-import { daysOf, daySeconds, monthEnd, monthStart } from './calendar.ts'
+import { daysOfMonth, daySeconds, monthEnd, monthStart } from '../month.ts'
 import type { DayUsage, ObjectSegment, ObjectUsage, UsagePart } from './usage-types.ts'
 
 /** What an object occupied in a time of a month. `cutAt` is at most `to`: where it ends because the object was not heard any more. */
@@ -106,7 +106,7 @@ const cut = (interval: CutInterval): readonly ObjectSegment[] => (interval.cutAt
 /** The object was created, resized or deleted on these days. What it occupied when the month began is no change. */
 const changesByDay = ({ createdAt, deletedAt }: UsageObject, month: MonthKey, intervals: readonly CutInterval[]): readonly number[] => {
   const start = monthStart(month)
-  const counts = new Array<number>(daysOf(month)).fill(0)
+  const counts = new Array<number>(daysOfMonth(month)).fill(0)
   const count = (at: UnixSeconds): void => {
     const day = Math.floor((at - start) / daySeconds)
     counts[day] = (counts[day] ?? 0) + 1
@@ -162,7 +162,7 @@ export class DaySums {
 
   constructor(month: MonthKey) {
     this.#start = monthStart(month)
-    this.#days = daysOf(month)
+    this.#days = daysOfMonth(month)
   }
 
   add(clusterUid: string, kind: UsageKind, { from, to, use, milliCpu, memoryMib }: UsagePiece): void {

@@ -1,4 +1,4 @@
-import { daysOf } from '../months/calendar.ts'
+import { daysOfMonth } from '../month.ts'
 import type { DayUsage, ProductMonth } from '../months/usage-types.ts'
 import { stringText } from './item-texts.ts'
 import type { Amounts, Rounding, ShownAmounts } from './measures.ts'
@@ -58,7 +58,7 @@ const makeKindTable = (month: ProductMonth['month']) => {
     const key = `${clusterUid}\n${group}\n${kind}`
     const known = rows.get(key)
     if (known !== undefined) return known
-    const made = { clusterUid, group, kind, objectCount: 0, sum: noAmounts(), days: Array.from({ length: daysOf(month) }, noAmounts) }
+    const made = { clusterUid, group, kind, objectCount: 0, sum: noAmounts(), days: Array.from({ length: daysOfMonth(month) }, noAmounts) }
     rows.set(key, made)
     return made
   }

@@ -1,4 +1,4 @@
-import { monthNumberOf, yearOf } from '../months/calendar.ts'
+import { monthNumber, yearOf } from '../month.ts'
 import type { ProductMonth } from '../months/usage-types.ts'
 import type { MonthKey, UsageMonthId } from '../types.ts'
 import type { ShownAmounts } from './measures.ts'
@@ -10,7 +10,7 @@ import type { UsageViewSink } from './rows-of-month.ts'
 /** The English names of the months, in order. */
 export const monthNames = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December'] as const
 
-export const monthNameOf = (month: MonthKey): string => monthNames[monthNumberOf(month) - 1] ?? ''
+export const monthNameOf = (month: MonthKey): string => monthNames[monthNumber(month) - 1] ?? ''
 
 /** Writes one view in pieces. */
 export interface ViewWriter {

@@ -5,7 +5,7 @@ import type { FreeObject } from '../../kernel/json.ts'
 import { fromWireJson, isObject, listAt, toWireJson } from '../../kernel/json.ts'
 import type { PackedText } from '../../kernel/packed-text.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
-import { daysOf, monthText, yearOf } from '../months/calendar.ts'
+import { daysOfMonth, monthText, yearOf } from '../month.ts'
 import type { MonthKey, UsageMonth } from '../types.ts'
 import { csvHead, csvLayoutOf, csvRows } from './csv.ts'
 import type { ViewFilter } from './narrow-view.ts'
@@ -58,7 +58,7 @@ export const makeReadView =
     const view = await views.find(ownerId, month, isOfCluster ? { ...key, view: kindsOfClusters } : key, revision)
     if (view === undefined) return left(missing(month))
     const items = () => matchingItems(views, view, filter)
-    const layout = csvLayoutOf(key, daysOf(month))
+    const layout = csvLayoutOf(key, daysOfMonth(month))
     return right({
       month: view.month,
       name: `usage-${monthText(month)}-${key.product}-${key.view}`,
@@ -153,7 +153,7 @@ export const makeReadObject =
     const view = await views.find(ownerId, month, key, revision)
     const item = view === undefined ? undefined : await findObject(views, view, clusterUid, objectUid)
     if (view === undefined || item === undefined) return left(missing(month))
-    const layout = csvLayoutOf(key, daysOf(month))
+    const layout = csvLayoutOf(key, daysOfMonth(month))
     const only = async function* (): AsyncGenerator<readonly FreeObject[]> {
       yield [item]
     }

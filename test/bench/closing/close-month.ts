@@ -12,7 +12,7 @@ import { makeSqlUsageViewStore } from '../../../adapters/sql/usage/view-store.ts
 import { makeSpools } from '../../../adapters/system/spools.ts'
 import { makeAuditChain } from '../../../core/audit/audit-chain.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
-import { monthEnd } from '../../../core/usage/months/calendar.ts'
+import { monthEnd } from '../../../core/usage/month.ts'
 import type { CloseDeps } from '../../../core/usage/months/close.ts'
 import { makeCloseMonth } from '../../../core/usage/months/close.ts'
 import { gatherMonth } from '../../../core/usage/months/product-month.ts'
@@ -38,6 +38,7 @@ const deps: CloseDeps = {
   newHolder: randomUUID,
   months: months(db),
   unitOfWork: makeSqlUnitOfWork(db, (tx, audit) => ({ months: months(tx), audit }), makeSqlAuditTrail(db, makeAuditChain(makeHmacDigest(new Uint8Array(randomBytes(32)))))),
+  settle: async () => undefined,
   views: { write: (monthId, product) => buildViews(views, monthId, product) },
   report: { write: async () => undefined },
 }

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { monthKey, monthEnd, monthStart } from '../../../core/usage/months/calendar.ts'
+import { monthKey, monthEnd, monthStart } from '../../../core/usage/month.ts'
 import { withMariaDb } from '../lab.ts'
 
 /** A month with as many intervals as it is asked for: ten for each object, up to 100,000 in a cluster. */

@@ -1,5 +1,5 @@
 import { makePdfRenderer } from '../../../adapters/reports/pdf-renderer.ts'
-import { monthKey } from '../../../core/usage/months/calendar.ts'
+import { monthKey } from '../../../core/usage/month.ts'
 import { printFigures, reportColumns, reportRow, reportRows } from './sample-table.ts'
 
 /** Writes one large report as the service does, and prints what it took. */

@@ -7,7 +7,7 @@ import { makeSqlUsageViewStore } from '../../../adapters/sql/usage/view-store.ts
 import { gzipPieces } from '../../../composition/http/answer/gzip-pieces.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import type { PackedText } from '../../../core/kernel/packed-text.ts'
-import { monthKey } from '../../../core/usage/months/calendar.ts'
+import { monthKey } from '../../../core/usage/month.ts'
 import type { UsageViewKey, UsageViewStore } from '../../../core/usage/views/ports.ts'
 import { makeReadView } from '../../../core/usage/views/views.ts'
 import { unwrap } from '../../support/outcome.ts'

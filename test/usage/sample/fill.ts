@@ -4,7 +4,7 @@ import { makeSqlContractStore } from '../../../adapters/sql/contracts/contract-s
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import type { MonthKey } from '../../../core/usage/types.ts'
-import { daySeconds, monthEnd, monthStart } from '../../../core/usage/months/calendar.ts'
+import { daySeconds, monthEnd, monthStart } from '../../../core/usage/month.ts'
 import type { Clock } from '../../../core/kernel/clock.ts'
 import { recorderOn } from '../event-world.ts'
 import { clusterEvents } from './cluster-events.ts'

@@ -8,7 +8,7 @@ import { openDatabase } from '../../../adapters/sql/engine/database.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import { makeOwnCall } from '../../../core/kernel/principal.ts'
 import { EntropyToken } from '../../../core/kernel/secret.ts'
-import { laterMonth, monthEnd, monthOf, monthStart, monthText } from '../../../core/usage/months/calendar.ts'
+import { laterByMonths, monthEnd, monthOf, monthStart, monthText } from '../../../core/usage/month.ts'
 import { CloseMonthToken } from '../../../core/usage/months/close.ts'
 import { UsageReportStoreToken } from '../../../core/usage/reports/ports.ts'
 import type { MonthKey, UnixSeconds } from '../../../core/usage/types.ts'
@@ -54,7 +54,7 @@ async function runIn(folder: string, run: SampleArguments): Promise<number> {
   const service = await startService({ settings: { MOORAGE_DATABASE_URL: databaseUrl, MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', MOORAGE_BILLING_ENABLED: 'true' } })
   try {
     const present = monthOf(Math.floor(Date.now() / 1000) as UnixSeconds)
-    const months = Array.from({ length: run.months }, (_, n) => laterMonth(present, n - run.months))
+    const months = Array.from({ length: run.months }, (_, n) => laterByMonths(present, n - run.months))
     const vendor = sampleVendor(run.seed, run.clusters, monthStart(months[0] ?? present), monthEnd(months.at(-1) ?? present))
     const customers = await fill(service, run, months, vendor)
     const reports = await closeMonths(service, folder, months, customers)

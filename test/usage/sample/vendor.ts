@@ -1,4 +1,4 @@
-import { daySeconds } from '../../../core/usage/months/calendar.ts'
+import { daySeconds } from '../../../core/usage/month.ts'
 import type { Random } from './random.ts'
 import { makeRandom } from './random.ts'
 
