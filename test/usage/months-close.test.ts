@@ -69,7 +69,7 @@ for (const database of eachDatabase()) {
     const silentFrom = start + 5 * daySeconds
     await world.db.query((k) => k('usage_objects').where({ id }).update({ sends_heartbeats: true, last_heard_day: silentFrom / daySeconds - 1 }))
     await closed(world.closeWith({ settle: world.settle })(callOf(), closeInput))
-    const cut = await world.db.query<{ readonly cut_at: number }>((k) => k('usage_intervals').where({ object_id: id }).select('cut_at'))
+    const cut = await world.db.query<{ readonly cut_at: number }>((k) => k('usage_intervals').where({ object_id: id, month }).select('cut_at'))
     t.deepEqual(cut.map((each) => Number(each.cut_at)), [silentFrom])
   })
 

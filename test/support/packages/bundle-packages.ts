@@ -58,7 +58,7 @@ export const bundlePackages = async (root: string, sources: readonly string[], s
 
 const nameOf = (specifier: string): string => /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? ''
 
-const imports = /^(?:import|export|\}) (?:[^\n']* from )?'([^.'][^']*)'|\bimport\('([^.'][^']*)'\)/gm
+const imports = /^(?:import|export|\}) (?:(?:[^\n']* )?from )?'([^.'][^']*)'|\bimport\('([^.'][^']*)'\)/gm
 
 /**
  * The specifiers by which the modules import the bundled packages. Packages for development are left alone, and those that a
