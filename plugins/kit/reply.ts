@@ -1,5 +1,5 @@
 import type * as t from 'io-ts'
-import type { PackedText } from '../../core/kernel/packed-text.ts'
+import type { PackedText } from '../../core/kernel/exchange.ts'
 import type { Page } from '../../core/kernel/page.ts'
 
 /** A cookie to set. `value: undefined` clears it. */

@@ -6,13 +6,14 @@ import { axisStep } from '../../adapters/reports/report-chart.ts'
 import { TaggedDocument } from '../../adapters/reports/tagged-document.ts'
 import { Typesetter } from '../../adapters/reports/typesetter.ts'
 import type { ReportTable } from '../../core/usage/reports/ports.ts'
-import { contentOf, readPdf, renderedBy, scripts, tableOf } from './report-values.ts'
+import { contentOf, countPacked, readPdf, renderedBy, scripts, tableOf } from './report-values.ts'
 
 const renderer = makePdfRenderer()
 test.after.always(() => renderer.close())
 
 test('a report shows its facts, figures and rows in every script, with a structure', async (t) => {
-  const { pages, elements, info, isMarked, bookmarks } = await readPdf(await renderedBy(renderer, contentOf([tableOf(scripts.length)])))
+  const bytes = await renderedBy(renderer, contentOf([tableOf(scripts.length)]))
+  const { pages, elements, info, isMarked, bookmarks } = await readPdf(bytes)
   t.is(pages.length, 2)
   const [cover = '', section = ''] = pages
   for (const shown of ['Usage report', 'ООО «Пример»', 'June 2026', 'Final', '123.456', '2026-07-04 00:30 UTC', 'Page 1 of 2']) t.true(cover.includes(shown), shown)
@@ -25,21 +26,21 @@ test('a report shows its facts, figures and rows in every script, with a structu
   t.deepEqual(bookmarks, ['Databases'])
   const count = (role: string): number => elements.filter((element) => element.role === role).length
   t.is(count('H1'), 2)
-  t.is(elements.filter(({ role, scope }) => role === 'TH' && scope === 'Column').length, 3)
+  t.is(countPacked(bytes, '/Scope/Column'), 3)
   t.is(elements.find(({ role }) => role === 'Figure')?.alt, 'CPU per day, a bar for each day, in core-months. The highest is 29.5 on day 30, the lowest 0.5 on day 1.')
   // Each row of the table, with its head and totals, and two rows of figures on each of the two pages.
   t.is(count('TR'), scripts.length + 2 + 3 + 2 + 2)
 })
 
 test('a table over pages repeats its head, which the structure has once, and every row is there once', async (t) => {
-  const { pages, elements } = await readPdf(await renderedBy(renderer, contentOf([tableOf(200, ['orders'])])))
+  const bytes = await renderedBy(renderer, contentOf([tableOf(200, ['orders'])]))
+  const { pages } = await readPdf(bytes)
   t.true(pages.length > 4)
   pages.slice(2).forEach((page, i) => {
     t.true(page.includes('Production CPU'), page)
     t.true(page.includes(`Page ${i + 3} of ${pages.length}`), page)
   })
-  // Elements that have nothing on a page are listed there without children.
-  t.is(elements.filter(({ role, scope, children = [] }) => role === 'TH' && scope === 'Column' && children.length > 0).length, 3)
+  t.is(countPacked(bytes, '/Scope/Column'), 3)
   const shown = pages.flatMap((page) => page.match(/\b0\.\d{3}\b/g) ?? [])
   t.deepEqual(shown, Array.from({ length: 200 }, (_, i) => (i / 1000).toFixed(3)))
 })

@@ -1,6 +1,6 @@
 import { constants, crc32, deflateRaw, inflateRaw, inflateRawSync } from 'node:zlib'
 import { promisify } from 'node:util'
-import type { PackedText } from '../../../core/kernel/packed-text.ts'
+import type { PackedText } from '../../../core/kernel/exchange.ts'
 
 const deflate = promisify<Uint8Array, object, Buffer>(deflateRaw)
 const inflate = promisify<Uint8Array, object, Buffer>(inflateRaw)

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import type { AccountId } from '../../../core/kernel/ids.ts'
-import type { PackedText } from '../../../core/kernel/packed-text.ts'
+import type { PackedText } from '../../../core/kernel/exchange.ts'
 import type { MonthKey, UsageMonth, UsageMonthId, UsageMonthStatus, UsageProduct, UsageViewType } from '../../../core/usage/types.ts'
 import type { StoredUsageView, UsageViewKey, UsageViewStore } from '../../../core/usage/views/ports.ts'
 import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'

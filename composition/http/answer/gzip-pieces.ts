@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import type { PackedText } from '../../../core/kernel/packed-text.ts'
+import type { PackedText } from '../../../core/kernel/exchange.ts'
 
 const header = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255)
 /** The most bytes of a deflate block that is not compressed. */

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { unpackBytes } from '../../../adapters/sql/usage/packed-text.ts'
-import type { PackedText } from '../../../core/kernel/packed-text.ts'
+import type { PackedText } from '../../../core/kernel/exchange.ts'
 import type { Representation, Streamed } from '../../../plugins/kit/reply.ts'
 import { acceptsGzip } from '../pages/docs-page.ts'
 import { noneMatch } from '../request/conditional.ts'

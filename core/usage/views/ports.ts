@@ -1,6 +1,6 @@
 import { defineFailure } from '../../kernel/failure.ts'
 import type { AccountId } from '../../kernel/ids.ts'
-import type { PackedText } from '../../kernel/packed-text.ts'
+import type { PackedText } from '../../kernel/exchange.ts'
 import { token } from '../../kernel/token.ts'
 import type { MonthKey, UsageMonth, UsageMonthId, UsageProduct, UsageViewName, UsageViewType } from '../types.ts'
 
