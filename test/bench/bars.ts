@@ -39,6 +39,7 @@ export const bars = {
   acceptInTime: atMost(20, 10, ' s'),
   contractLists: atMost(25, 10, ' ms'),
   contractStatuses: atMost(120, 60, ' ms'),
+  besideLicenses: atMost(2, 1.5),
   licenses: { direction: 'at least', must: 100, stretch: 200, unit: '' },
   acceptMegabytes: atMost(100, 50, ' MB'),
   usageRollUp: atMost(2, 1.5),
