@@ -1,4 +1,5 @@
 import type { ReportChart, ReportColumn } from '../../core/usage/reports/ports.ts'
+import { monthNames } from '../../core/usage/types.ts'
 import { internalsOf } from './pdfkit-internals.ts'
 import type { PdfReference } from './pdfkit-internals.ts'
 import { chartAttributes, chartHeight, chartOperators } from './report-chart.ts'
@@ -25,7 +26,6 @@ const rowHeight = 13
 const padding = 3.5
 const logoBox = { width: 180, height: 56 } as const
 
-const monthNames = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December']
 
 /** Returns `June 2026`. */
 export const monthTitle = (month: number): string => `${monthNames[(month % 100) - 1] ?? ''} ${Math.floor(month / 100)}`

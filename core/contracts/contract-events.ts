@@ -36,4 +36,3 @@ export const makeAddressOf =
     const user = await users.byId(principal.userId)
     return user === undefined || user.primaryEmail === '' ? principal.login : user.primaryEmail
   }
-export type AddressOf = ReturnType<typeof makeAddressOf>

@@ -1,16 +1,12 @@
 import { unixSeconds } from '../kernel/clock.ts'
 import type { MonthKey, UnixSeconds } from './types.ts'
+import { monthNames } from './types.ts'
 
 export const daySeconds = 86_400
 const hourSeconds = 3600
 
 const firstYear = 2000
 const lastYear = 9998
-
-/** The months by their English names, January first. */
-export const monthNames = [
-  'January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December',
-] as const
 
 /** A month in seconds: `from` is its first second, `to` is just after its last. */
 export interface MonthBounds {
@@ -31,15 +27,11 @@ export const monthNumber = (month: MonthKey): number => month % 100
 /** Returns the English name of a month. */
 export const monthName = (month: MonthKey): (typeof monthNames)[number] => monthNames[monthNumber(month) - 1] ?? 'January'
 
-const years = /^\d{4}$/
 const numbers = /^(?:0?[1-9]|1[0-2])$/
 
-/** Parses a year of four digits and a month, which is a number (`6`, `06`) or an English name in any case. Returns undefined outside of the years 2000 to 9998. */
-export const parseMonth = (year: string, month: string): MonthKey | undefined => {
-  if (!years.test(year)) return undefined
-  const byName = monthNames.findIndex((name) => name.toLowerCase() === month.toLowerCase()) + 1
-  return reportedMonth(Number(year), byName > 0 ? byName : numbers.test(month) ? Number(month) : 0)
-}
+/** Returns 1 to 12 for an English name in any case, or a number with or without a leading zero; 0 for any other text. */
+export const parseMonthNumber = (text: string): number =>
+  numbers.test(text) ? Number(text) : monthNames.findIndex((name) => name.toLowerCase() === text.toLowerCase()) + 1
 
 const form = /^(\d{4})-(\d{2})$/
 

@@ -9,6 +9,11 @@ export type UnixSeconds = Brand<number, 'UnixSeconds'>
 /** A calendar month in UTC as `year * 100 + month`: 202611. Reports are for the years 2000 to 9998. */
 export type MonthKey = Brand<number, 'MonthKey'>
 
+/** The months by their English names, January first. */
+export const monthNames = [
+  'January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December',
+] as const
+
 /** The row of a cluster that reports usage to an owner. */
 export type UsageClusterId = Brand<number, 'UsageClusterId'>
 /** The row of an object whose usage is reported. */

@@ -1,7 +1,7 @@
 import * as t from 'io-ts'
 import type { FreeObject } from '../../core/kernel/json.ts'
-import { monthNames } from '../../core/usage/views/view-writer.ts'
-import { usageViewTypes } from '../../core/usage/types.ts'
+import { parseMonthNumber } from '../../core/usage/month.ts'
+import { monthNames, usageViewTypes } from '../../core/usage/types.ts'
 import { answer, Float, freeText, InstantText, Int64, noted, oneOf, optional, PathId, patternText, PathName, queryIntFrom, request, SafeInteger } from '../kit/codecs.ts'
 
 /** A year in a path: four digits. */
@@ -15,18 +15,12 @@ const Year = noted(
   { type: 'string', pattern: '^\\d{4}$' },
 )
 
-/** Returns 1 to 12 for an English name in any case, or a number with or without a leading zero; 0 for any other text. */
-export const monthNumber = (text: string): number => {
-  if (/^(?:0?[1-9]|1[0-2])$/.test(text)) return Number(text)
-  return monthNames.findIndex((name) => name.toLowerCase() === text.toLowerCase()) + 1
-}
-
 const Month = noted(
   new t.Type<number, string, unknown>(
-    'a month: its English name or its number',
+    'an English name of a month, or its number',
     (u): u is number => typeof u === 'number',
     (u, c) => {
-      const month = typeof u === 'string' ? monthNumber(u) : 0
+      const month = typeof u === 'string' ? parseMonthNumber(u) : 0
       return month === 0 ? t.failure(u, c) : t.success(month)
     },
     (month) => monthNames[month - 1] ?? '',

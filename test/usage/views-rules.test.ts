@@ -10,8 +10,8 @@ import type { UnixSeconds } from '../../core/usage/types.ts'
 import { csvCell } from '../../core/usage/views/csv.ts'
 import { addFigures, narrowedItem, zeroFigures } from '../../core/usage/views/narrow-view.ts'
 import { divideTotal, makeRunningShares, totalShown } from '../../core/usage/views/shares.ts'
-import { monthNames } from '../../core/usage/views/view-writer.ts'
-import { monthNumber } from '../../plugins/usage/view-codecs.ts'
+import { parseMonthNumber } from '../../core/usage/month.ts'
+import { monthNames } from '../../core/usage/types.ts'
 
 const texts = fc.string({ unit: 'binary', maxLength: 300 })
 const perUnit = fc.integer({ min: 2, max: 10_000 }).map((half) => BigInt(half) * 2n)
@@ -102,9 +102,9 @@ test('a cell is read back by a reader of RFC 4180, and none is a formula', (t) =
 test('a month is 1 to 12 or an English name, and nothing else', (t) => {
   fc.assert(fc.property(fc.integer({ min: 1, max: 12 }), fc.boolean(), (month, isUpper) => {
     const name = monthNames[month - 1]!
-    return monthNumber(isUpper ? name.toUpperCase() : name.toLowerCase()) === month && monthNumber(String(month)) === month && monthNumber(String(month).padStart(2, '0')) === month
+    return parseMonthNumber(isUpper ? name.toUpperCase() : name.toLowerCase()) === month && parseMonthNumber(String(month)) === month && parseMonthNumber(String(month).padStart(2, '0')) === month
   }))
-  fc.assert(fc.property(fc.string(), (text) => /^(0?[1-9]|1[0-2])$/.test(text) || monthNames.some((name) => name.toLowerCase() === text.toLowerCase()) || monthNumber(text) === 0))
+  fc.assert(fc.property(fc.string(), (text) => /^(0?[1-9]|1[0-2])$/.test(text) || monthNames.some((name) => name.toLowerCase() === text.toLowerCase()) || parseMonthNumber(text) === 0))
   t.pass()
 })
 

@@ -75,7 +75,6 @@ export interface Spool {
 export interface Spools {
   open(): Promise<Spool>
 }
-export const SpoolsToken = token<Spools>('usage.Spools')
 
 /** An owner to whom usage was reported. */
 export interface ReportingOwner {

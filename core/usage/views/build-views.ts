@@ -1,6 +1,5 @@
 import type { ClusterInMonth, ObjectUsage, ProductMonth } from '../months/usage-types.ts'
-import type { UsageMonthId, UsageProduct, UsageViewName } from '../types.ts'
-import { usageViewNames } from '../types.ts'
+import type { UsageMonthId } from '../types.ts'
 import { makeClusterRows } from './cluster-rows.ts'
 import { makeContractRows } from './contract-rows.ts'
 import { makeKindRows } from './kind-rows.ts'
@@ -8,10 +7,6 @@ import type { Amounts } from './measures.ts'
 import { addAmounts, addUse, makeRounding, noAmounts } from './measures.ts'
 import { makeObjectRows } from './object-rows.ts'
 import type { RowsOfMonth, UsageViewSink } from './rows-of-month.ts'
-
-/** The views of a product. Only of databases are there views of single objects. */
-export const viewsOf = (product: UsageProduct): readonly UsageViewName[] =>
-  product === 'dbProduct' ? usageViewNames : ['clusters-usage-view', 'contracts-usage-view']
 
 /**
  * Writes all views of a product in a month of an owner. It reads the objects once, and keeps no more of them than the sums by cluster,

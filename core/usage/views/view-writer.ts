@@ -1,4 +1,4 @@
-import { monthNumber, yearOf } from '../month.ts'
+import { monthName, yearOf } from '../month.ts'
 import type { ProductMonth } from '../months/usage-types.ts'
 import type { MonthKey, UsageMonthId } from '../types.ts'
 import type { ShownAmounts } from './measures.ts'
@@ -6,11 +6,6 @@ import { billableText, totalText } from './measures.ts'
 import type { UsageViewKey } from './ports.ts'
 import { pieceItems } from './ports.ts'
 import type { UsageViewSink } from './rows-of-month.ts'
-
-/** The English names of the months, in order. */
-export const monthNames = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December'] as const
-
-export const monthNameOf = (month: MonthKey): string => monthNames[monthNumber(month) - 1] ?? ''
 
 /** Writes one view in pieces. */
 export interface ViewWriter {
@@ -21,7 +16,7 @@ export interface ViewWriter {
 }
 
 const headOf = ({ product, view, viewType }: UsageViewKey, month: MonthKey): string =>
-  `{"product":"${product}","view":"${view}","viewType":"${viewType}","year":${yearOf(month)},"month":"${monthNameOf(month)}","timezone":"UTC",` +
+  `{"product":"${product}","view":"${view}","viewType":"${viewType}","year":${yearOf(month)},"month":"${monthName(month)}","timezone":"UTC",` +
   `"units":{"cpu":"core-month","memory":"GiB-month"},"items":[`
 
 /** Starts a view. */

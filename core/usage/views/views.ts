@@ -5,14 +5,13 @@ import type { FreeObject } from '../../kernel/json.ts'
 import { fromWireJson, isObject, listAt, toWireJson } from '../../kernel/json.ts'
 import type { PackedText } from '../../kernel/exchange.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
-import { daysOfMonth, monthText, yearOf } from '../month.ts'
+import { daysOfMonth, monthText, yearOf, monthName } from '../month.ts'
 import type { MonthKey, UsageMonth } from '../types.ts'
 import { csvHead, csvLayoutOf, csvRows } from './csv.ts'
 import type { ViewFilter } from './narrow-view.ts'
 import { addFigures, mayMatch, narrowedItem, withoutCluster, zeroFigures } from './narrow-view.ts'
 import type { StoredUsageView, UsageViewKey, UsageViewStore } from './ports.ts'
 import { kindsOfClusters, UsageViewMissing } from './ports.ts'
-import { monthNameOf } from './view-writer.ts'
 
 /** A view as it is answered. Reading its texts takes bounded memory, and no step of it more than a piece of the view. */
 export interface UsageViewAnswer {
@@ -24,7 +23,7 @@ export interface UsageViewAnswer {
   csv(): AsyncIterable<string>
 }
 
-const missing = (month: MonthKey): Failure<'UsageViewMissing'> => UsageViewMissing(`There is no such report of ${monthNameOf(month)} ${yearOf(month)}.`)
+const missing = (month: MonthKey): Failure<'UsageViewMissing'> => UsageViewMissing(`There is no such report of ${monthName(month)} ${yearOf(month)}.`)
 
 export interface ListMonthsInput {
   readonly ownerId: AccountId
@@ -35,7 +34,7 @@ export const makeListGeneratedMonths =
   ({ views }: { readonly views: Pick<UsageViewStore, 'monthsOf'> }) =>
   async (_call: SignedInCall<never>, { ownerId }: ListMonthsInput): Outcome<never, Readonly<Record<string, readonly string[]>>> => {
     const years: Record<string, string[]> = {}
-    for (const month of await views.monthsOf(ownerId)) (years[String(yearOf(month))] ??= []).push(monthNameOf(month))
+    for (const month of await views.monthsOf(ownerId)) (years[String(yearOf(month))] ??= []).push(monthName(month))
     return right(years)
   }
 

@@ -51,7 +51,7 @@ async function main(args: readonly string[]): Promise<number> {
 async function runIn(folder: string, run: SampleArguments): Promise<number> {
   const databaseUrl = run.database ?? `sqlite:${join(folder, 'moorage.sqlite')}`
   say('starting the service')
-  const service = await startService({ settings: { MOORAGE_DATABASE_URL: databaseUrl, MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', MOORAGE_BILLING_ENABLED: 'true' } })
+  const service = await startService({ settings: { MOORAGE_DATA_DIR: folder, MOORAGE_DATABASE_URL: databaseUrl, MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', MOORAGE_BILLING_ENABLED: 'true' } })
   try {
     const present = monthOf(Math.floor(Date.now() / 1000) as UnixSeconds)
     const months = Array.from({ length: run.months }, (_, n) => laterByMonths(present, n - run.months))
@@ -130,7 +130,9 @@ function resultText({ baseUrl, adminToken }: TestService, folder: string, databa
           `  curl -H 'Authorization: Bearer ${adminToken}' '${baseUrl}${views}/usage-report/products/dbProduct/views/objects-usage-view?org=${login}&format=csv'`,
           `  curl -OJ -H 'Authorization: Bearer ${adminToken}' '${baseUrl}${views}/download?org=${login}'`,
         ]
-      : [`The database is ${databaseUrl}. With --serve the service stays, and shows its JSON and CSV.`]),
+      : [`Database and keys are there too. With --serve the service stays, and shows JSON and CSV.`]),
+    'Commands on these data, such as `npx moorage usage explain --help`, need',
+    `  export MOORAGE_DATA_DIR=${folder} MOORAGE_DATABASE_URL=${databaseUrl} MOORAGE_DEPLOYMENT_TYPE=VendorHosted MOORAGE_BILLING_ENABLED=true`,
   ]
   return `${lines.join('\n')}\n`
 }
