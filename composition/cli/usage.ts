@@ -131,6 +131,9 @@ export const usageExplain = (context: CommandContext, options: UsageExplainOptio
     }
     const figures = { cpu: decimalOf(thousandthsOf(cpu, perCoreMonth(place.month))), memory: decimalOf(thousandthsOf(memory, perGibMonth(place.month))) }
     if (isJson) printJson(context, { revision: month.revision, status: month.status, segments, pieces: shown, milliCPUSeconds: cpu.toString(), mebibyteSeconds: memory.toString(), ...figures })
-    else context.print(`Sum: ${cpu} milli-core-seconds = ${figures.cpu} core-months; ${memory} MiB-seconds = ${figures.memory} GiB-months`)
+    else {
+      context.print(`Sum: ${cpu} milli-core-seconds = ${figures.cpu} core-months; ${memory} MiB-seconds = ${figures.memory} GiB-months`)
+      context.print('The rows of views and reports are rounded so that they add up to their total: the last digit of a row may differ.')
+    }
     return 0
   })
