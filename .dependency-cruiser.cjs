@@ -101,10 +101,10 @@ module.exports = {
     ...pluginPartRules,
     {
       name: 'adapters-by-ports',
-      comment: 'An adapter uses the kernel, types.ts and ports.ts of any part, and its own folder; never a use case, a plugin or the composition root.',
+      comment: 'An adapter uses the kernel, types.ts and ports.ts of any part, its own folder, what guards requests to outside, and the environment of threads; never a use case, a plugin or the composition root.',
       severity: 'error',
       from: { path: '^adapters/([^/]+)/' },
-      to: { path: '^(core|plugins|composition|adapters)/', pathNot: ['^core/kernel/', '^core/[^/]+/(.+/|)([^/]+-|)(types|ports)\\.ts$', '^adapters/$1/', '^adapters/outbound/'] },
+      to: { path: '^(core|plugins|composition|adapters)/', pathNot: ['^core/kernel/', '^core/[^/]+/(.+/|)([^/]+-|)(types|ports)\\.ts$', '^adapters/$1/', '^adapters/outbound/', '^adapters/system/thread-environment\\.ts$'] },
     },
     {
       name: 'framework-in-composition',

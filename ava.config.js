@@ -1,14 +1,14 @@
 import { availableParallelism } from 'node:os'
 
-import { readFileTimes } from './test/support/file-times.ts'
+import { lastSeconds } from './test/support/file-times.ts'
 
-/** Seconds of the last run of each file; one that is new comes first, since it may be long. */
-const lastSeconds = new Map(readFileTimes().map(({ file, wallSeconds }) => [file, wallSeconds]))
-const secondsOf = (path) => lastSeconds.get(path.slice(path.lastIndexOf('/test/') + 1)) ?? 1_000
+const seconds = lastSeconds()
+/** Of the last run. A file that is new comes first, since it may be long. */
+const secondsOf = (path) => seconds.get(path.slice(path.lastIndexOf('/test/') + 1)) ?? 1_000
 
 // ava reads its configuration from a default export.
 export default {
-  files: ['test/**/*.test.ts', '!test/support/**', '!test/**/fixtures/**'],
+  files: ['test/**/*.test.ts', '!test/support/**', '!test/**/fixtures/**', ...(process.env['MOORAGE_SHARED_PROCESSES'] === 'true' ? [] : ['!test/shared-processes/**'])],
   // The array form: Node runs the TypeScript as it stands, and ava leaves it alone.
   extensions: ['ts'],
   // Processes: a test may end its process, change its environment and load native modules.

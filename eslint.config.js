@@ -47,7 +47,7 @@ const buffer = { name: 'Buffer', message: 'The core has no Node: use Uint8Array,
 const processGlobal = { name: 'process', message: 'The core has no Node: take what you need as an argument.' }
 
 export default tseslint.config(
-  { ignores: ['node_modules/**', 'dist/**', 'data/**', 'test/arch/fixtures/**', '**/*.cjs', '**/*.mjs'] },
+  { ignores: ['node_modules/**', 'dist/**', 'data/**', 'test/arch/fixtures/**', 'test/shared-processes/**', '**/*.cjs', '**/*.mjs'] },
   {
     files: ['**/*.ts'],
     languageOptions: { parser: tseslint.parser, parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },

@@ -6,11 +6,11 @@ import { isOpen } from '../core/kernel/deployment.ts'
 import type { TaskHandler } from '../core/tasks/ports.ts'
 import type { GrantedAccess, KeyRef } from '../plugins/kit/access.ts'
 import { paramsOf } from '../plugins/kit/access.ts'
-import type { Job } from '../plugins/kit/job.ts'
+import type { Job } from '../plugins/kit/group.ts'
 import type { AnyPlugin } from '../plugins/kit/plugin.ts'
 import type { AnyBoundRoute, Method } from '../plugins/kit/route.ts'
 import type { Container } from './container.ts'
-import { StartRefused } from './start-refused.ts'
+import { StartRefused } from './boot.ts'
 
 /** The object types whose relations an object type has. An account is an organization or a user, so it has the relations of both. */
 const accountTypes: readonly string[] = ['account', 'organization']

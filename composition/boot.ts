@@ -6,8 +6,8 @@ import type { Catalogue } from '../core/authz/types.ts'
 import type { Deployment } from '../core/kernel/deployment.ts'
 import type { Log } from '../core/kernel/log.ts'
 import type { Secret, SecretBox } from '../core/kernel/secret.ts'
-import type { Container } from './container.ts'
 import type { Settings } from './config/settings.ts'
+import type { Container } from './container.ts'
 
 /** Keys from the key ring that are not key-encryption keys, 32 bytes each. */
 export interface ServiceKeys {
@@ -44,3 +44,13 @@ export interface Boot {
 
 /** Provides the ports of one part. */
 export type Provide = (container: Container, boot: Boot) => void
+
+/** The service does not start, for reasons that its operator can act on. Each reason is one sentence. */
+export class StartRefused extends Error {
+  readonly problems: readonly string[]
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'))
+    this.name = 'StartRefused'
+    this.problems = problems
+  }
+}

@@ -37,11 +37,10 @@ import { provideSpokes } from './wiring/spokes.ts'
 import { provideTasks } from './wiring/tasks.ts'
 import { provideUsageEvents } from './wiring/usage/events.ts'
 import { provideUsageMonths } from './wiring/usage/months.ts'
-import { provideUsageReports } from './wiring/usage/reports.ts'
 import { provideUsageViews } from './wiring/usage/views.ts'
 
 /** Every part of the service, in the order in which a part may use the ports of others. MOORAGE_PLUGINS adds a deployer's own parts. */
 export const plugins: readonly AnyPlugin[] = [platformPlugin, mailPlugin, identityPlugin, organizationsPlugin, authzPlugin, auditPlugin, busPlugin, tasksPlugin, clustersPlugin, spokesPlugin, clusterSetsPlugin, featureSetsPlugin, contractsPlugin, usagePlugin, packagesPlugin, chartRepositoriesPlugin, cloudsPlugin]
 
 /** The functions that bind the ports of each part to adapters. */
-export const providers: readonly Provide[] = [provideKernel, providePlatform, provideMail, provideIdentity, provideOrganizations, provideAuthz, provideAudit, provideBus, provideTasks, provideClusters, provideClusterTasks, provideSpokes, provideCharts, provideChartRepositories, provideContracts, provideUsageEvents, provideUsageMonths, provideUsageViews, provideUsageReports, provideHelm, providePackages, provideReleaseTasks, provideEditors, provideClouds, provideFeatureSets]
+export const providers: readonly Provide[] = [provideKernel, providePlatform, provideMail, provideIdentity, provideOrganizations, provideAuthz, provideAudit, provideBus, provideTasks, provideClusters, provideClusterTasks, provideSpokes, provideCharts, provideChartRepositories, provideContracts, provideUsageEvents, provideUsageMonths, provideUsageViews, provideHelm, providePackages, provideReleaseTasks, provideEditors, provideClouds, provideFeatureSets]

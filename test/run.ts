@@ -12,8 +12,9 @@ import { entries, isAlive, removeRunFolder } from './support/components/run-fold
 import { helpText, parseRunArguments, type RunArguments } from './support/components/run-arguments.ts'
 import { startComponents } from './support/components/start-components.ts'
 import { tapReader, type TapResults } from './support/components/tap-results.ts'
-import { describeFileTimes, withFileTimes } from './support/file-times.ts'
+import { describeFileTimes, lastSeconds, withFileTimes } from './support/file-times.ts'
 import { bundlePackages } from './support/packages/bundle-packages.ts'
+import { inRows, readFrom, sharedProcesses, writeSharedProcesses } from './support/shared-processes.ts'
 import { filesChangedSince, isSlow, repositoryFiles, testFilesOf, testsTouchedBy } from './support/test-files.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -24,12 +25,12 @@ const compiled = join(cache, 'compiled')
 /** The state of the tree that the type check and the lint last passed on. */
 const checkedFile = join(cache, 'checked-tree')
 const memory = '/dev/shm'
+/** Shared processes run in so many rows: with --serial, ava starts one process at a time. */
+const rows = 2
 const startedAt = Date.now()
 const children = new Set<ChildProcess>()
 
 const say: Say = (line) => { process.stdout.write(`[${((Date.now() - startedAt) / 1000).toFixed(1).padStart(6)} s] ${line}\n`) }
-
-process.exitCode = await main(process.argv.slice(2))
 
 async function main(args: readonly string[]): Promise<number> {
   const parsed = parseRunArguments(args)
@@ -58,7 +59,7 @@ async function run(wanted: RunArguments): Promise<number> {
   }
   const base = await environmentFor(wanted)
   try {
-    const run = await withFileTimes((times) => withComponents(chosen !== undefined, wanted.only, { ...base, MOORAGE_TEST_TIMES: times }, (environment) => runAva(chosen ?? [], environment)))
+    const run = await withFileTimes((times) => withComponents(chosen !== undefined, wanted.only, { ...base, MOORAGE_TEST_TIMES: times }, (environment) => (chosen === undefined ? runAll(environment) : runAva(chosen, [], environment))))
     if (run.result === undefined) return 0
     process.stdout.write(describeFileTimes(run.times))
     return conclude(run.result, await checks, wanted, isWhole && wanted.without.length === 0)
@@ -124,6 +125,8 @@ async function withComponents<T>(
 
 async function environmentFor(wanted: RunArguments): Promise<NodeJS.ProcessEnv> {
   useMemoryForTemporaryFiles()
+  // API servers and their clients: memory is there, and cores are not.
+  process.env['GOGC'] ??= '400'
   const without = [process.env[environmentNames.without] ?? '', ...wanted.without].filter((name) => name !== '').join(',')
   return {
     ...withTools(process.env),
@@ -187,9 +190,37 @@ async function step(name: string, tool: string, args: readonly string[]): Promis
   return passed
 }
 
-async function runAva(patterns: readonly string[], environment: NodeJS.ProcessEnv): Promise<TapResults & { status: number }> {
-  say(`tests: ${patterns.length === 0 ? 'every file' : patterns.join(' ')}`)
-  const { child, status } = start('ava', ['--tap', ...patterns], environment, 'pipe')
+/**
+ * Runs every test file. Those that share a process run in it one test at a time, beside the others: a busy process must not hold up a test
+ * that has a time limit.
+ */
+async function runAll(environment: NodeJS.ProcessEnv): Promise<TapResults & { status: number }> {
+  const files = testFilesOf(repositoryFiles(root))
+  const shared = sharedProcesses(files, readFrom(root))
+  writeSharedProcesses(root, shared)
+  const sharing = new Set(shared.flatMap(({ members }) => members))
+  const own = files.filter((file) => !sharing.has(file))
+  say(`tests: ${own.length} files with a process each, and ${sharing.size} in ${shared.length} processes`)
+  const seconds = lastSeconds()
+  const pathsOfRows = inRows(shared.map(({ path }) => path), rows, (path) => seconds.get(path) ?? 0)
+  const runs = await Promise.all([
+    runAva(own, [], environment),
+    ...pathsOfRows.map((paths) => runAva(paths, ['--serial'], { ...environment, MOORAGE_SHARED_PROCESSES: 'true' })),
+  ])
+  const sum = (count: (run: TapResults) => number): number => runs.reduce((all, run) => all + count(run), 0)
+  return {
+    passed: sum((run) => run.passed),
+    failed: sum((run) => run.failed),
+    skipped: sum((run) => run.skipped),
+    failures: runs.flatMap((run) => run.failures),
+    passedTitles: runs.flatMap((run) => run.passedTitles),
+    isComplete: runs.every((run) => run.isComplete),
+    status: Math.max(...runs.map((run) => run.status)),
+  }
+}
+
+async function runAva(files: readonly string[], options: readonly string[], environment: NodeJS.ProcessEnv): Promise<TapResults & { status: number }> {
+  const { child, status } = start('ava', ['--tap', ...options, ...files], environment, 'pipe')
   const reader = tapReader()
   if (child.stdout !== null) {
     for await (const line of createInterface({ input: child.stdout })) {
@@ -211,6 +242,9 @@ function conclude(results: TapResults & { status: number }, brokenSteps: readonl
     process.stdout.write(`\nFailures (npx ava FILE shows one file's with their source lines):\n\n${results.failures.join('\n\n')}\n`)
   }
   for (const problem of problems) process.stdout.write(`\n${problem}\n`)
+  if (results.skipped > 0 && wanted.without.length === 0) {
+    process.stdout.write('\nSkipped: what fills a disk, which this system does not allow to mount (test/support/small-disk.ts).\n')
+  }
   const failed = results.failed + problems.length
   const isPartial = results.skipped > 0 || wanted.without.length > 0
   const names = wanted.without.length > 0 ? ` (switched off by name: ${wanted.without.join(', ')})` : ''
@@ -258,3 +292,6 @@ function endGroup(child: ChildProcess): void {
     // The group has ended already.
   }
 }
+
+// Last, when every constant of this file has its value.
+process.exitCode = await main(process.argv.slice(2))

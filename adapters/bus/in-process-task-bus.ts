@@ -1,3 +1,4 @@
+import { getOrMake } from '../../core/kernel/cache.ts'
 import type { TaskBus } from '../../core/tasks/ports.ts'
 
 export interface InProcessTaskBus extends TaskBus {
@@ -29,8 +30,7 @@ export const makeInProcessTaskBus = (): InProcessTaskBus => {
     },
     onProgress: (ref, listener) => {
       const own = (): void => listener()
-      const listeners = progress.get(ref) ?? new Set()
-      progress.set(ref, listeners.add(own))
+      const listeners = getOrMake(progress, ref, () => new Set()).add(own)
       return () => {
         listeners.delete(own)
         if (listeners.size === 0 && progress.get(ref) === listeners) progress.delete(ref)

@@ -68,7 +68,11 @@ export const makeKeptConnection = ({ servers, login, log, purpose, onUp = async 
       if (type !== 'reconnect') continue
       isUp = true
       log.info({ purpose }, 'the message bus is available again')
-      onUp(open).catch((error: unknown) => log.warn({ purpose, reason: (error as Error).message }, 'the message bus is available again, with other state'))
+      onUp(open).catch(async (error: unknown) => {
+        log.warn({ purpose, reason: (error as Error).message }, 'the message bus is available again, but not all of it; connecting again')
+        isUp = false
+        await open.close()
+      })
     }
   }
 

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { pack } from 'tar-stream'
+import { getOrMake } from '../../core/kernel/cache.ts'
 import type { FreeObject, Json } from '../../core/kernel/json.ts'
 import { isObject, definedFields } from '../../core/kernel/json.ts'
 import type { Chart } from '../../core/packages/charts/ports.ts'
@@ -57,9 +58,7 @@ const chartsBelow = (files: Chart['files']): ReadonlyMap<string, Source> => {
     if (folder !== 'charts' || /^[._]/.test(name)) continue
     if (rest.length === 0 && name.endsWith('.tgz')) found.set(name, { files: new Map(), archive: bytes })
     if (rest.length === 0) continue
-    const source = found.get(name) ?? { files: new Map<string, Uint8Array>(), archive: undefined }
-    source.files.set(rest.join('/'), bytes)
-    found.set(name, source)
+    getOrMake(found, name, () => ({ files: new Map(), archive: undefined })).files.set(rest.join('/'), bytes)
   }
   return found
 }

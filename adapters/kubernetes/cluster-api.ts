@@ -10,10 +10,18 @@ import type { ClusterSurvey, NodeFacts } from '../../core/clusters/types.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
 import { definedFields } from '../../core/kernel/json.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
-import type { ConnectionPools } from './connections.ts'
-import { authorization, recordChanged, tlsOptions, toReachFailure } from './connections.ts'
-import type { Endpoint } from './gateway.ts'
-import { isDoubtful, judgeAnswer, leavesPrefix, namingHub, prefixOf } from './gateway.ts'
+import type { ConnectionPools, Endpoint } from './connections.ts'
+import {
+  authorization,
+  recordChanged,
+  tlsOptions,
+  toReachFailure,
+  isDoubtful,
+  judgeAnswer,
+  leavesPrefix,
+  namingHub,
+  prefixOf,
+} from './connections.ts'
 
 /** Default limit for the bytes of an answer that this service reads itself. */
 const usualLimitBytes = 8 * 1024 * 1024

@@ -8,11 +8,9 @@ import type { ClusterConnection } from '../../core/clusters/types.ts'
 import type { Exchange } from '../../core/kernel/exchange.ts'
 import { definedFields } from '../../core/kernel/json.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
-import type { ConnectionPools } from './connections.ts'
+import type { AskHub, ConnectionPools, Endpoint } from './connections.ts'
+import { authorization, isDoubtful, judgeAnswer, leavesPrefix, namingHub, prefixOf, recordChanged, toReachFailure } from './connections.ts'
 import { askCluster, jsonOf } from './cluster-api.ts'
-import { authorization, recordChanged, toReachFailure } from './connections.ts'
-import type { AskHub, Endpoint } from './gateway.ts'
-import { isDoubtful, judgeAnswer, leavesPrefix, namingHub, prefixOf } from './gateway.ts'
 import { tunnel } from './tunnel.ts'
 
 /** In bytes. A larger body is sent without an entity tag. */

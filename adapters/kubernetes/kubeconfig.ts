@@ -1,8 +1,11 @@
-import { X509Certificate, createPrivateKey } from 'node:crypto'
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import { CORE_SCHEMA, load } from 'js-yaml'
-import { AccessConfigRefused, type KubeconfigParser } from '../../core/clusters/ports.ts'
+import type { ClusterInfoReader } from '../../core/clusters/hubs/ports.ts'
+import type { CredentialCodec, KubeconfigParser } from '../../core/clusters/ports.ts'
+import { AccessConfigRefused } from '../../core/clusters/ports.ts'
 import type { ClusterCredential, ClusterIdentity } from '../../core/clusters/types.ts'
 import type { Failure } from '../../core/kernel/failure.ts'
 import { secret } from '../../core/kernel/secret.ts'
@@ -91,7 +94,7 @@ const choose = (file: File): Parsed<Chosen> => {
 }
 
 /** Returns an https address without a trailing slash. */
-export const readServer = (value: unknown): Parsed<string> => {
+const readServer = (value: unknown): Parsed<string> => {
   // Checked before any pattern is applied: matching trailing slashes takes quadratic time.
   if (typeof value !== 'string' || value === '' || value.length > maxServerLength || !URL.canParse(value)) return refuse('The cluster\'s `server` is not an address.')
   const url = new URL(value)
@@ -173,3 +176,64 @@ const parse = (text: string): Parsed<ClusterCredential> => {
 
 /** Parses kubeconfigs by the rules of `KubeconfigParser`. No message repeats the content. */
 export const makeKubeconfigParser = (): KubeconfigParser => ({ parse })
+
+/** In characters. A kubeconfig of one cluster is about 3 KB. */
+const maxLength = 256 * 1024
+const ClusterInfoFile = t.type({ clusters: t.array(t.type({ cluster: t.record(t.string, t.unknown) })) })
+
+const loaded = (text: string): unknown => {
+  try {
+    return load(text, { schema: CORE_SCHEMA, maxAliases: 10, maxDepth: 50 })
+  } catch {
+    return undefined
+  }
+}
+
+/** Reads published kubeconfigs as `ClusterInfoReader` describes. */
+export const clusterInfoReader: ClusterInfoReader = {
+  addressOf(kubeconfig) {
+    const file = kubeconfig.length > maxLength ? ClusterInfoFile.decode(undefined) : ClusterInfoFile.decode(loaded(kubeconfig))
+    const cluster = isLeft(file) ? undefined : file.right.clusters[0]?.cluster
+    if (cluster === undefined) return undefined
+    const [server, authority] = [readServer(cluster['server']), readPem(cluster, 'certificate-authority-data')]
+    return isLeft(server) ? undefined : { server: server.right, authorityPem: isLeft(authority) ? undefined : authority.right }
+  },
+}
+
+const StoredCredential = t.intersection([
+  t.type({
+    format: t.literal(1),
+    server: t.string,
+    identity: t.union([
+      t.type({ kind: t.literal('token'), token: t.string }),
+      t.type({ kind: t.literal('certificate'), certificatePem: t.string, keyPem: t.string }),
+    ]),
+  }),
+  t.partial({ authorityPem: t.string, tlsServerName: t.string }),
+])
+
+/** Encodes as JSON with a format number. Every format ever written must remain readable. */
+export const jsonCredentialCodec: CredentialCodec = {
+  encode({ server, authorityPem, tlsServerName, identity }) {
+    const revealed =
+      identity.kind === 'token'
+        ? { kind: identity.kind, token: identity.token.reveal() }
+        : { kind: identity.kind, certificatePem: identity.certificatePem, keyPem: identity.keyPem.reveal() }
+    return secret(JSON.stringify({ format: 1, server, authorityPem, tlsServerName, identity: revealed }))
+  },
+  decode(text) {
+    const decoded = StoredCredential.decode(JSON.parse(text.reveal()))
+    // The report of io-ts would quote the value.
+    if (isLeft(decoded)) throw new Error('a stored cluster credential is not of the expected form')
+    const { server, authorityPem, tlsServerName, identity } = decoded.right
+    return {
+      server,
+      authorityPem,
+      tlsServerName,
+      identity:
+        identity.kind === 'token'
+          ? { kind: 'token', token: secret(identity.token) }
+          : { kind: 'certificate', certificatePem: identity.certificatePem, keyPem: secret(identity.keyPem) },
+    }
+  },
+}

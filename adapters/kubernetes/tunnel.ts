@@ -10,9 +10,8 @@ import type { ByteDuplex, UpgradeExchange } from '../../core/kernel/exchange.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
 import { jsonOf } from './cluster-api.ts'
-import { authorization, tlsOptions, toReachFailure } from './connections.ts'
-import type { AskHub, Endpoint } from './gateway.ts'
-import { isDoubtful, judgeAnswer, namingHub } from './gateway.ts'
+import type { AskHub, Endpoint } from './connections.ts'
+import { authorization, isDoubtful, judgeAnswer, namingHub, tlsOptions, toReachFailure } from './connections.ts'
 
 const copy = (from: ByteDuplex, to: ByteDuplex, ended: () => void): void => {
   let isEnded = false

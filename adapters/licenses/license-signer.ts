@@ -1,9 +1,11 @@
-import { createHash, createPrivateKey, X509Certificate } from 'node:crypto'
+import { createHash, createPrivateKey, webcrypto, X509Certificate } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { Piscina } from 'piscina'
 import type { LicenseContent, LicenseSigner } from '../../core/contracts/ports.ts'
+import type { ReadLicense, ReadRevocations } from '../../core/contracts/types.ts'
+import { getOrMake } from '../../core/kernel/cache.ts'
 import { secret } from '../../core/kernel/secret.ts'
-import { certificatesIn } from './license-reader.ts'
+import { threadEnvironment } from '../system/thread-environment.ts'
 import type { SigningTask } from './signing-thread.ts'
 
 /** A build rewrites the extensions of imports, but not those of URLs. */
@@ -51,11 +53,10 @@ const signingThreads = Math.min(4, Math.max(1, availableParallelism() - 1))
 export const makeLicenseSigner = (): ThreadedLicenseSigner => {
   const pools = new Map<'licenses' | 'lists', Piscina>()
   const start = (maxThreads: number): Piscina =>
-    new Piscina({ filename: program.href, name: 'resultOf', minThreads: 1, maxThreads, idleTimeout: 60_000, atomics: 'disabled', recordTiming: false }).on('error', () => undefined)
+    new Piscina({ filename: program.href, name: 'resultOf', minThreads: 1, maxThreads, idleTimeout: 60_000, env: threadEnvironment(), atomics: 'disabled', recordTiming: false }).on('error', () => undefined)
   const run = async <A>(task: SigningTask): Promise<A> => {
     const kind = task.kind === 'revocations' ? 'lists' : 'licenses'
-    const pool = pools.get(kind) ?? start(kind === 'lists' ? 1 : signingThreads)
-    pools.set(kind, pool)
+    const pool = getOrMake(pools, kind, () => start(kind === 'lists' ? 1 : signingThreads))
     return (await pool.run(task)) as A
   }
   return {
@@ -79,4 +80,77 @@ export const makeLicenseSigner = (): ThreadedLicenseSigner => {
       await Promise.all(started.map((pool) => pool.destroy()))
     },
   }
+}
+
+const clientAuth = '1.3.6.1.5.5.7.3.2'
+const pemBlock = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
+
+const revocationBlock = /-----BEGIN (X509 )?CRL-----[\s\S]+?-----END (X509 )?CRL-----/g
+
+/** Returns the certificates of a PEM text. */
+export const certificatesIn = (pem: string): readonly X509Certificate[] => (pem.match(pemBlock) ?? []).map((block) => new X509Certificate(block))
+
+const serialOf = (certificate: X509Certificate): string => BigInt(`0x${certificate.serialNumber}`).toString()
+
+/** `toLegacyObject` gives the values as they are in the certificate, without the escapes of the text form. */
+const subjectOf = (certificate: X509Certificate): Readonly<Record<string, string | readonly string[]>> =>
+  certificate.toLegacyObject().subject as unknown as Readonly<Record<string, string | readonly string[]>>
+
+const valuesOf = (value: string | readonly string[] | undefined): readonly string[] => (value === undefined ? [] : [value].flat())
+
+const flagsIn = (texts: readonly string[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(texts.flatMap((text) => (text.includes('=') ? [[text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1)]] : [])))
+
+/** The wildcard of another organization than the one of the authority matches nothing. */
+const isForCluster = (certificate: X509Certificate, authority: X509Certificate | undefined, clusterUid: string): boolean => {
+  const name = valuesOf(subjectOf(certificate)['CN'])[0] ?? ''
+  if (!name.startsWith('*.')) return certificate.checkHost(clusterUid.toLowerCase(), { subject: 'never', wildcards: false }) !== undefined
+  return authority !== undefined && valuesOf(subjectOf(authority)['O']).includes(name.slice(2))
+}
+
+/** Reads a license and checks it against authorities and a cluster. Throws if the text has no certificate. */
+export const readLicense = (pem: string, authorities: readonly X509Certificate[], clusterUid: string | undefined): ReadLicense => {
+  const [certificate] = certificatesIn(pem)
+  if (certificate === undefined) throw new Error('The text has no certificate in PEM.')
+  const subject = subjectOf(certificate)
+  const [authority] = authorities
+    .filter((each) => each.ca && certificate.checkIssued(each) && certificate.verify(each.publicKey))
+    .sort((a, b) => Date.parse(b.validTo) - Date.parse(a.validTo))
+  return {
+    serial: serialOf(certificate),
+    clusterUid: valuesOf(subject['CN'])[0] ?? '',
+    features: valuesOf(subject['O']),
+    plan: valuesOf(subject['OU'])[0] ?? '',
+    flags: flagsIn(valuesOf(subject['L'])),
+    notBefore: new Date(certificate.validFrom),
+    notAfter: new Date(certificate.validTo),
+    isTrusted: authority !== undefined,
+    authority: authority?.fingerprint256,
+    authorityEnd: authority === undefined ? undefined : new Date(authority.validTo),
+    isForClients: certificate.keyUsage?.includes(clientAuth) === true,
+    matchesCluster: clusterUid === undefined ? undefined : isForCluster(certificate, authority, clusterUid),
+  }
+}
+
+/**
+ * Reads the revocation lists of a text. A list that none of the authorities signed is left out. Throws if no list remains, or if one
+ * has expired. The library is loaded only here, since loading it takes time.
+ */
+export const revocationsIn = async (pem: string, authorities: readonly X509Certificate[], now: Date): Promise<ReadRevocations> => {
+  await import('reflect-metadata')
+  const x509 = await import('@peculiar/x509')
+  x509.cryptoProvider.set(webcrypto)
+  const listed = new Set<string>()
+  const revoked = new Set<string>()
+  for (const list of (pem.match(revocationBlock) ?? []).map((block) => new x509.X509Crl(block))) {
+    const signers: X509Certificate[] = []
+    for (const authority of authorities) if (await list.verify({ publicKey: new x509.X509Certificate(authority.raw).publicKey })) signers.push(authority)
+    if (signers.length === 0) continue
+    const { nextUpdate } = list
+    if (nextUpdate !== undefined && nextUpdate.getTime() < now.getTime()) throw new Error(`The revocation list expired at ${nextUpdate.toISOString()}. Fetch a new one.`)
+    for (const { fingerprint256 } of signers) listed.add(fingerprint256)
+    for (const { serialNumber } of list.entries) revoked.add(BigInt(`0x${serialNumber}`).toString())
+  }
+  if (listed.size === 0) throw new Error('The revocation list is not signed by a known authority.')
+  return { revoked, listed }
 }

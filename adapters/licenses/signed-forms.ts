@@ -9,6 +9,7 @@ import {
   BasicConstraints,
   Certificate,
   CertificateList,
+  CRLNumber,
   CRLReason,
   CRLReasons,
   ExtendedKeyUsage,
@@ -17,6 +18,7 @@ import {
   GeneralName,
   id_ce_authorityKeyIdentifier,
   id_ce_basicConstraints,
+  id_ce_cRLNumber,
   id_ce_cRLReasons,
   id_ce_extKeyUsage,
   id_ce_keyUsage,
@@ -148,6 +150,9 @@ export const signLicense = (certificatePem: string, keyPem: string, serial: stri
 /** OpenSSL refuses an entry with an empty list of extensions. */
 const entryExtensions = [extension(id_ce_cRLReasons, false, new CRLReason(CRLReasons.cessationOfOperation))]
 
+/** RFC 5280 wants a number that grows with each list of an authority: the time of its making, in milliseconds. */
+const listNumber = (thisUpdate: Date): Extension => extension(id_ce_cRLNumber, false, new CRLNumber(thisUpdate.getTime()))
+
 /** Returns a revocation list in PEM. Serial numbers are in decimal digits. */
 export const signList = (certificatePem: string, keyPem: string, revoked: readonly RevokedSerial[], thisUpdate: Date, nextUpdate: Date): string => {
   const issuer = issuerOf(certificatePem, keyPem)
@@ -161,7 +166,7 @@ export const signList = (certificatePem: string, keyPem: string, revoked: readon
     issuer: issuer.name,
     thisUpdate: new Time(thisUpdate),
     nextUpdate: new Time(nextUpdate),
-    crlExtensions: new Extensions([issuer.keyIdentifier]),
+    crlExtensions: new Extensions([issuer.keyIdentifier, listNumber(thisUpdate)]),
     ...(entries.length === 0 ? {} : { revokedCertificates: entries }),
   })
   const signature = issuer.sign(AsnConvert.serialize(tbsCertList))

@@ -1,6 +1,6 @@
 import bunyan from 'bunyan'
 import type { Log } from '../../core/kernel/log.ts'
-import type { BatchedLines } from './batched-lines.ts'
+import type { BatchedLines } from './log-lines.ts'
 import { errorFields } from './error-fields.ts'
 
 export interface BunyanLog {

@@ -1,9 +1,35 @@
-import { MessageChannel } from 'node:worker_threads'
 import type { MessagePort } from 'node:worker_threads'
+import { MessageChannel } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import type { ReportContent, ReportRenderer } from '../../core/usage/reports/ports.ts'
+import { threadEnvironment } from '../system/thread-environment.ts'
 import type { ReportJob, ThreadAnswer, ThreadAsks } from './report-job.ts'
-import { readLogo } from './report-logo.ts'
+
+const maxPixels = 24_000_000
+const secondsToDraw = 5
+/** Twice the size at which it is printed, in pixels at 150 per inch. */
+const box = { width: 750, height: 240 } as const
+
+/**
+ * Returns a logo as a small picture in PNG without transparency; undefined if it cannot be read. pdfkit decodes transparency after it
+ * has gone on, so the bytes of two equal documents would differ.
+ */
+const readLogo = async (bytes: Uint8Array): Promise<Uint8Array | undefined> => {
+  try {
+    // Loaded for the first logo: the native library is large.
+    const sharp = (await import('sharp')).default
+    const drawn = await sharp(bytes, { limitInputPixels: maxPixels, failOn: 'error', pages: 1 })
+      .rotate()
+      .resize(box.width, box.height, { fit: 'inside', withoutEnlargement: true })
+      .flatten({ background: '#ffffff' })
+      .timeout({ seconds: secondsToDraw })
+      .png({ compressionLevel: 9, palette: false })
+      .toBuffer()
+    return new Uint8Array(drawn)
+  } catch {
+    return undefined
+  }
+}
 
 /** A build rewrites the extensions of imports, but not those of URLs. */
 const program = new URL(`./report-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
@@ -34,7 +60,7 @@ export const makePdfRenderer = ({ silentMilliseconds = 60_000, heapMegabytes = 1
       minThreads: 0,
       maxThreads: 1,
       idleTimeout: 60_000,
-      env: {},
+      env: threadEnvironment(),
       resourceLimits: { maxOldGenerationSizeMb: heapMegabytes, maxYoungGenerationSizeMb: 8 },
       atomics: 'disabled',
       recordTiming: false,

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import type { Bidi } from 'bidi-js'
 import * as bidiModule from 'bidi-js'
+import { getOrMake } from '../../core/kernel/cache.ts'
 import type { EmbeddedFont } from './pdfkit-internals.ts'
 import { internalsOf } from './pdfkit-internals.ts'
 import type { TaggedDocument } from './tagged-document.ts'
@@ -10,10 +11,14 @@ export type Weight = 'regular' | 'bold'
 
 const fontFile = (name: string): string => fileURLToPath(new URL(`./fonts/${name}.ttf`, import.meta.url))
 
-/** In the order in which they are asked for a character. Scripts beyond Latin, Greek and Cyrillic have one weight. */
+const emoji = 'NotoEmoji-Regular'
+/** Scripts beyond Latin, Greek and Cyrillic have one weight. */
+const otherScripts = ['NotoSansArabic-Regular', 'NotoSansHebrew-Regular', 'NotoSansThai-Regular', 'NotoSansDevanagari-Regular', 'DroidSansFallback', emoji]
+
+/** In the order in which they are asked for a character. */
 const families: Readonly<Record<Weight, readonly string[]>> = {
-  regular: ['NotoSans-Regular', 'NotoSansArabic-Regular', 'NotoSansHebrew-Regular', 'DroidSansFallback'],
-  bold: ['NotoSans-Bold', 'NotoSansArabic-Regular', 'NotoSansHebrew-Regular', 'DroidSansFallback'],
+  regular: ['NotoSans-Regular', ...otherScripts],
+  bold: ['NotoSans-Bold', ...otherScripts],
 }
 
 /** A glyph to draw: its number in the font of the document, in hexadecimal, and how far it moves on, in thousandths of the size. */
@@ -39,8 +44,8 @@ interface Face {
 /** The types of the package are those of its other form, which Node does not load. */
 const bidi = (bidiModule.default as unknown as () => Bidi)()
 
-/** Scripts whose letters are joined, moved or reordered, and marks that are put on letters: they need the tables of the font. */
-const complex = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\p{M}\p{Cf}]/u
+/** Scripts whose letters are joined, moved or reordered, marks that are put on letters, and emoji of several characters: they need the tables of the font. */
+const complex = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\p{M}\p{Cf}\p{Emoji_Modifier}\p{RI}]/u
 const rightToLeft = /[\u0590-\u08ff\u200f\u202b\u202e\u2067\ufb1d-\ufdff\ufe70-\ufeff]/
 
 const ellipsis = '…'
@@ -61,13 +66,11 @@ export class Typesetter {
   }
 
   #face(name: string): Face {
-    const known = this.#faces.get(name)
-    if (known !== undefined) return known
-    this.#document.font(fontFile(name))
-    const embedded = internalsOf(this.#document)._font
-    const face: Face = { id: embedded.id, embedded, known: new Map() }
-    this.#faces.set(name, face)
-    return face
+    return getOrMake(this.#faces, name, () => {
+      this.#document.font(fontFile(name))
+      const embedded = internalsOf(this.#document)._font
+      return { id: embedded.id, embedded, known: new Map() }
+    })
   }
 
   #glyphOf(face: Face, codePoint: number): Glyph | undefined {
@@ -80,8 +83,9 @@ export class Typesetter {
   }
 
   #faceFor(codePoint: number, weight: Weight, before: Face | undefined): Face {
-    // A space or a mark stays with the letters before it, so that words of a script are shaped together.
-    if (before !== undefined && this.#glyphOf(before, codePoint) !== undefined && (codePoint < 0x41 || isMark(codePoint))) return before
+    // A space or a mark stays with the letters before it, so that words of a script are shaped together. Spaces and digits of emoji are as wide as these.
+    const isKept = isMark(codePoint) || (codePoint < 0x41 && before !== this.#faces.get(emoji))
+    if (before !== undefined && isKept && this.#glyphOf(before, codePoint) !== undefined) return before
     for (const name of families[weight]) {
       const face = this.#face(name)
       if (this.#glyphOf(face, codePoint) !== undefined) return face
@@ -161,8 +165,8 @@ export class Typesetter {
       }
     }
     const operators = `BT ${drawn.join(' ')} ET`
-    // The whole text for programs that read the document: a shortened one, and one whose glyphs are not in the order of reading.
-    return isShort || rightToLeft.test(text) ? `/Span <</ActualText ${textObject(text)}>> BDC ${operators} EMC` : operators
+    // The whole text for programs that read the document: a shortened one, and one whose glyphs are joined or not in the order of reading.
+    return isShort || complex.test(text) ? `/Span <</ActualText ${textObject(text)}>> BDC ${operators} EMC` : operators
   }
 
   #fitted(text: string, room: number, { weight, size }: { readonly weight: Weight; readonly size: number }): { readonly runs: readonly Run[]; readonly width: number; readonly isShort: boolean } {
@@ -184,9 +188,9 @@ export class Typesetter {
   }
 }
 
-/** Longer texts are cut before anything is measured. Control characters have no glyphs. */
+/** Longer texts are cut before anything is measured. Control characters have no glyphs, and there is one form of each emoji. */
 const longest = 1_000
-const shown = (text: string): string => (text.length > longest ? text.slice(0, longest) : text).replace(/\p{Cc}/gu, ' ')
+const shown = (text: string): string => (text.length > longest ? text.slice(0, longest) : text).replace(/\p{Cc}/gu, ' ').replace(/[\ufe0e\ufe0f]/g, '')
 
 const isMark = (codePoint: number): boolean => /[\p{M}\p{Cf}]/u.test(String.fromCodePoint(codePoint))
 

@@ -1,10 +1,41 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, randomBytes, randomUUID } from 'node:crypto'
 import { closeSync, fstatSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { Secret } from '../../core/kernel/secret.ts'
+import type { SealedPlace, Secret, SecretBox } from '../../core/kernel/secret.ts'
 import { secret } from '../../core/kernel/secret.ts'
-import type { KeyWrapper } from './aead.ts'
-import { decrypt, encrypt } from './aead.ts'
+
+const algorithm = 'aes-256-gcm'
+const ivLength = 12
+const tagLength = 16
+/** Bytes that encryption adds. */
+const aeadOverhead = ivLength + tagLength
+
+/** AES-256-GCM: random 12-byte iv, ciphertext, 16-byte tag. */
+const encrypt = (key: Uint8Array, plain: Uint8Array, associated: Uint8Array): Uint8Array => {
+  const iv = randomBytes(ivLength)
+  const cipher = createCipheriv(algorithm, key, iv, { authTagLength: tagLength })
+  cipher.setAAD(associated)
+  return Buffer.concat([iv, cipher.update(plain), cipher.final(), cipher.getAuthTag()])
+}
+
+/** Throws if any byte was changed. */
+const decrypt = (key: Uint8Array, box: Uint8Array, associated: Uint8Array): Uint8Array => {
+  if (box.length < aeadOverhead) throw new Error('An encrypted value is too short.')
+  const decipher = createDecipheriv(algorithm, key, box.subarray(0, ivLength), { authTagLength: tagLength })
+  decipher.setAAD(associated)
+  decipher.setAuthTag(box.subarray(box.length - tagLength))
+  return Buffer.concat([decipher.update(box.subarray(ivLength, box.length - tagLength)), decipher.final()])
+}
+
+/** Encrypts data keys under a key-encryption key, which may be stored elsewhere (a file, a vault, a cloud's key service). */
+interface KeyWrapper {
+  /** ASCII, at most 64 characters. */
+  readonly currentKeyId: string
+  /** Wraps under the current key. */
+  wrap(dataKey: Uint8Array): Promise<Uint8Array>
+  /** Throws if the key is unknown or the bytes were changed. */
+  unwrap(keyId: string, wrapped: Uint8Array): Promise<Uint8Array>
+}
 
 /** The service's own keys, of 32 bytes each. */
 export interface Keyring {
@@ -183,5 +214,67 @@ const flushFolder = (folder: string): void => {
     fsyncSync(handle)
   } finally {
     closeSync(handle)
+  }
+}
+
+const formatVersion = 1
+const dataKeyLength = 32
+
+/** `version 1 | length of key id | key id | length of wrapped key (2 bytes) | wrapped data key | iv 12 | ciphertext | tag 16`. */
+interface BoxParts {
+  readonly keyId: string
+  readonly wrappedKey: Uint8Array
+  readonly sealed: Uint8Array
+}
+
+/** Envelope encryption: each value has a random data key, wrapped by `wrapper`. The place is authenticated with the value. */
+export const makeSecretBox = (wrapper: KeyWrapper): SecretBox => ({
+  seal: async (plain, place) => {
+    const dataKey = randomBytes(dataKeyLength)
+    const sealed = encrypt(dataKey, Buffer.from(plain.reveal(), 'utf8'), placeBytes(place))
+    return joined({ keyId: wrapper.currentKeyId, wrappedKey: await wrapper.wrap(dataKey), sealed })
+  },
+  open: async (box, place) => {
+    const { keyId, wrappedKey, sealed } = parted(box)
+    const plain = decrypt(await wrapper.unwrap(keyId, wrappedKey), sealed, placeBytes(place))
+    return secret(Buffer.from(plain).toString('utf8'))
+  },
+  rewrap: async (box) => {
+    const { keyId, wrappedKey, sealed } = parted(box)
+    const dataKey = await wrapper.unwrap(keyId, wrappedKey)
+    return joined({ keyId: wrapper.currentKeyId, wrappedKey: await wrapper.wrap(dataKey), sealed })
+  },
+  keyIdOf: (box) => parted(box).keyId,
+})
+
+/** Encodes each part with its length, so that different places have different bytes. */
+const placeBytes = ({ table, column, tenantId, rowRef }: SealedPlace): Uint8Array =>
+  Buffer.concat(
+    [String(formatVersion), table, column, String(tenantId), rowRef].flatMap((part) => {
+      const bytes = Buffer.from(part, 'utf8')
+      const length = Buffer.alloc(4)
+      length.writeUInt32BE(bytes.length)
+      return [length, bytes]
+    }),
+  )
+
+const joined = ({ keyId, wrappedKey, sealed }: BoxParts): Uint8Array => {
+  const id = Buffer.from(keyId, 'ascii')
+  const wrappedLength = Buffer.alloc(2)
+  wrappedLength.writeUInt16BE(wrappedKey.length)
+  return new Uint8Array(Buffer.concat([Buffer.from([formatVersion, id.length]), id, wrappedLength, wrappedKey, sealed]))
+}
+
+const parted = (box: Uint8Array): BoxParts => {
+  const bytes = Buffer.from(box.buffer, box.byteOffset, box.byteLength)
+  if (bytes.length < 4 || bytes[0] !== formatVersion) throw new Error('A sealed value has an unknown format.')
+  const wrappedAt = 2 + (bytes[1] ?? 0)
+  if (bytes.length < wrappedAt + 2) throw new Error('A sealed value is cut short.')
+  const sealedAt = wrappedAt + 2 + bytes.readUInt16BE(wrappedAt)
+  if (bytes.length < sealedAt + aeadOverhead) throw new Error('A sealed value is cut short.')
+  return {
+    keyId: bytes.toString('ascii', 2, wrappedAt),
+    wrappedKey: bytes.subarray(wrappedAt + 2, sealedAt),
+    sealed: bytes.subarray(sealedAt),
   }
 }

@@ -1,11 +1,84 @@
 import { createHmac } from 'node:crypto'
-import type { RateLimiterAbstract } from 'rate-limiter-flexible'
-import { RateLimiterRes } from 'rate-limiter-flexible'
-import type { AllowanceKind, Allowances, AttemptCounters } from '../../core/identity/authentication/ports.ts'
+import { createRequire } from 'node:module'
+import ipaddr from 'ipaddr.js'
+import type * as library from 'rate-limiter-flexible'
+import type { IRateLimiterStoreOptions, RateLimiterAbstract } from 'rate-limiter-flexible'
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
+import type { AllowanceKind, Allowances, AttemptCount, AttemptCounters } from '../../core/identity/authentication/ports.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import type { Secret } from '../../core/kernel/secret.ts'
-import type { Limit } from './shared-limiter.ts'
-import { makeSharedLimiter, networkOf } from './shared-limiter.ts'
+
+/** A host with an IPv6 address controls the whole /64 around it, so the /64 is counted. An IPv4 address is counted by itself. */
+export const networkOf = (address: string): string =>
+  address.includes(':') ? ipaddr.IPv6.parse(address).parts.slice(0, 4).map((part) => part.toString(16)).join(':') : address
+
+/** The library's types export this class, but its index does not. */
+const StoreLimiter = createRequire(import.meta.url)('rate-limiter-flexible/lib/RateLimiterStoreAbstract.js') as typeof library.RateLimiterStoreAbstract
+
+export interface Limit {
+  readonly points: number
+  readonly seconds: number
+}
+
+/** Called when the shared store does not answer, so that this process counts by itself. */
+export type OnStoreAway = (error: unknown) => void
+
+/** The library's limiter over our own counters. Keys are digests in hex, without a prefix. */
+class SharedLimiter extends StoreLimiter {
+  readonly #counters: AttemptCounters
+  readonly #onStoreAway: OnStoreAway
+
+  constructor(counters: AttemptCounters, onStoreAway: OnStoreAway, options: Omit<IRateLimiterStoreOptions, 'storeClient'>) {
+    super({ ...options, storeClient: counters })
+    this.#counters = counters
+    this.#onStoreAway = onStoreAway
+  }
+
+  /** The store operation that the library requires: adds or, with `isPut`, replaces. */
+  _upsert(key: string, points: number, milliseconds: number, isPut: boolean): Promise<AttemptCount> {
+    return this.#asked(async () => {
+      if (!isPut) return this.#counters.add(bytesOf(key), points, milliseconds)
+      await this.#counters.put(bytesOf(key), points, milliseconds)
+      return { points, millisecondsLeft: milliseconds }
+    })
+  }
+
+  async _get(key: string): Promise<AttemptCount | null> {
+    return (await this.#asked(() => this.#counters.find(bytesOf(key)))) ?? null
+  }
+
+  _delete(key: string): Promise<boolean> {
+    return this.#asked(() => this.#counters.remove(bytesOf(key)))
+  }
+
+  _getRateLimiterRes(_key: string, changed: number, count: AttemptCount): RateLimiterRes {
+    const remaining = Math.max(this.points - count.points, 0)
+    return new RateLimiterRes(remaining, count.millisecondsLeft, count.points, changed === count.points)
+  }
+
+  async #asked<A>(ask: () => Promise<A>): Promise<A> {
+    try {
+      return await ask()
+    } catch (error) {
+      this.#onStoreAway(error)
+      throw error
+    }
+  }
+}
+
+const bytesOf = (key: string): Uint8Array => Buffer.from(key, 'hex')
+
+/** Returns the points of a limit while the store is away. */
+export const insuredPoints = ({ points }: Limit): number => Math.max(1, Math.floor(points / 2))
+
+/** A limiter on the shared counters, with a local one of half the limit as insurance. */
+export const makeSharedLimiter = (counters: AttemptCounters, onStoreAway: OnStoreAway, limit: Limit): RateLimiterAbstract =>
+  new SharedLimiter(counters, onStoreAway, {
+    keyPrefix: '',
+    points: limit.points,
+    duration: limit.seconds,
+    insuranceLimiter: new RateLimiterMemory({ keyPrefix: '', points: insuredPoints(limit), duration: limit.seconds }),
+  })
 
 /** The kinds counted by the network of an IP address. The others are counted by their subject. */
 const byNetwork: ReadonlySet<AllowanceKind> = new Set(['sign-up', 'password-reset', 'address-check-network'])

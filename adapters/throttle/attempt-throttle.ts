@@ -5,12 +5,13 @@ import { LRUCache } from 'lru-cache'
 import type { RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible'
 import type { Attempt, AttemptCounters, AttemptKind, AttemptThrottle, Guarded } from '../../core/identity/authentication/ports.ts'
 import type { Background } from '../../core/identity/ports.ts'
+import { getOrMake } from '../../core/kernel/cache.ts'
 import type { Clock } from '../../core/kernel/clock.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import type { Secret } from '../../core/kernel/secret.ts'
-import type { Limit } from './shared-limiter.ts'
-import { insuredPoints, makeSharedLimiter, networkOf } from './shared-limiter.ts'
+import type { Limit } from './allowances.ts'
+import { insuredPoints, makeSharedLimiter, networkOf } from './allowances.ts'
 
 /** Bounds how long a block is cached, so that an administrator's unlock on another instance takes effect soon. */
 const maxMilliseconds = 5_000
@@ -57,13 +58,7 @@ interface Place {
 export const makeUnderWay = () => {
   const places = new Map<string, Place>()
 
-  const placeOf = (key: string): Place => {
-    const known = places.get(key)
-    if (known !== undefined) return known
-    const made: Place = { callers: 0, underWay: 0, failures: 0, waiting: [] }
-    places.set(key, made)
-    return made
-  }
+  const placeOf = (key: string): Place => getOrMake(places, key, () => ({ callers: 0, underWay: 0, failures: 0, waiting: [] }))
 
   const leave = (key: string, place: Place): void => {
     place.callers -= 1

@@ -1,4 +1,4 @@
-import { natsConfiguration } from '../../adapters/bus/nats-configuration.ts'
+import { natsConfiguration } from '../../adapters/bus/nats-server.ts'
 import { makeInitBus, makeSealedKeys } from '../../core/bus/keys.ts'
 import { BusIdentityStoreToken, BusMintToken, BusUnitOfWorkToken } from '../../core/bus/ports.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
@@ -7,7 +7,7 @@ import { busCookie } from '../../plugins/identity/sessions/session-cookies.ts'
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
 import { printJson } from './command-context.ts'
 import { onStore } from './on-store.ts'
-import { operatorCall } from '../service/operator-call.ts'
+import { operatorCall } from '../service/operator.ts'
 
 export interface BusInitOptions extends CommonOptions {
   readonly listen: string

@@ -15,7 +15,7 @@ import {
   describeUsage,
 } from './commands.ts'
 import type { CommandContext, ExitCode } from './command-context.ts'
-import { StartRefused } from '../start-refused.ts'
+import { StartRefused } from '../boot.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
 
 /**

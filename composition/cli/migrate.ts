@@ -4,7 +4,7 @@ import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
 import { configOf, printJson } from './command-context.ts'
 import { openStore } from '../service/foundation.ts'
-import { StartRefused } from '../start-refused.ts'
+import { StartRefused } from '../boot.ts'
 
 const onStore = async (context: CommandContext, options: CommonOptions, work: (database: SqlDatabase) => Promise<void>): Promise<ExitCode> => {
   const { settings } = await configOf(context, options)

@@ -1,11 +1,10 @@
-import { makeBatchedLines } from '../../adapters/logging/batched-lines.ts'
+import { makeBatchedLines } from '../../adapters/logging/log-lines.ts'
 import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
 import type { CommandContext, CommonOptions } from './command-context.ts'
 import { configOf } from './command-context.ts'
 import type { Composition } from '../service/compose.ts'
-import { compose } from '../service/compose.ts'
+import { compose, makeStopSequence } from '../service/compose.ts'
 import { openFoundation, refuseOtherSchema } from '../service/foundation.ts'
-import { makeStopSequence } from '../service/stop-sequence.ts'
 
 /** Runs an operator's command on the ports of this deployment, without listeners. The service may run at the same time. */
 export const onStore = async <A>(context: CommandContext, options: CommonOptions, work: (composition: Composition) => Promise<A>): Promise<A> => {

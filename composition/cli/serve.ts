@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { makeBatchedLines } from '../../adapters/logging/batched-lines.ts'
+import { makeBatchedLines, makePlainLines } from '../../adapters/logging/log-lines.ts'
 import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
-import { makePlainLines } from '../../adapters/logging/plain-line.ts'
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
 import { configOf } from './command-context.ts'
 import { beforeCrash, untilStopped } from './lifecycle.ts'

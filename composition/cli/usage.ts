@@ -12,7 +12,7 @@ import { MonthStoreToken, UsageInputsToken } from '../../core/usage/months/ports
 import type { MonthKey } from '../../core/usage/types.ts'
 import { usageClasses, usageProducts } from '../../core/usage/types.ts'
 import type { Composition } from '../service/compose.ts'
-import { operatorCall } from '../service/operator-call.ts'
+import { operatorCall } from '../service/operator.ts'
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
 import { printJson } from './command-context.ts'
 import { onStore } from './on-store.ts'

@@ -1,6 +1,6 @@
 import { resolve as absolutePath } from 'node:path'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { StartRefused } from '../start-refused.ts'
+import { StartRefused } from '../boot.ts'
 import type { RawSetting } from './setting-type.ts'
 import { showAddress } from './setting-type.ts'
 import type { SettingRow, Settings } from './settings.ts'

@@ -1,19 +1,20 @@
 import { AuditDenialsToken } from '../../core/audit/ports.ts'
 import { AuthorizerToken } from '../../core/authz/ports.ts'
-import { hasAccessTokenForm } from '../../core/identity/tokens/token-format.ts'
+import { hasAccessTokenForm } from '../../core/identity/tokens/access-tokens.ts'
 import { AuthenticatorToken, CsrfTokensToken, IdentitySettingsToken, TokenDigestToken } from '../../core/identity/ports.ts'
 import { SessionResumptionToken } from '../../core/identity/sessions/ports.ts'
+import { PauseInLongTurnToken } from '../../core/kernel/clock.ts'
 import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
 import type { Assembly } from '../assemble.ts'
 import { listenerRoots } from '../assemble.ts'
 import type { Boot } from '../boot.ts'
 import type { Container } from '../container.ts'
-import type { RequestObserver } from './access-log.ts'
-import { makeAccessLog } from './access-log.ts'
+import type { RequestObserver } from './request/request-context.ts'
+import { makeAccessLog } from './request/request-context.ts'
 import type { ApiServer } from './api-server.ts'
 import { makeApiServer } from './api-server.ts'
 import { makeTrustedProxies, makeOwnAddress } from './request/addresses.ts'
-import { hostCookieName } from './request/cookies.ts'
+import { hostCookieName } from './request/credentials.ts'
 import { buildDocument } from './openapi/document.ts'
 import { makePages } from './pages/pages.ts'
 import { makeRateLimit } from './request/rate-limit.ts'
@@ -45,6 +46,7 @@ export const makeApiListener = (boot: Boot, container: Container, assembly: Asse
     secureCookies: baseUrl.startsWith('https:'),
     baseUrl,
     docsUrl: `${listenerRoots.api}/docs`,
+    pauseInLongTurn: container.resolve(PauseInLongTurnToken),
     accessLog: makeAccessLog(log, observers),
     routes,
     roots: [listenerRoots.api],

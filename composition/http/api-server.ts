@@ -1,23 +1,18 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Server as NetServer, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { BoundStreamRoute } from '../../plugins/kit/route.ts'
+import restify from 'restify'
+import type { BoundStreamRoute, Method } from '../../plugins/kit/route.ts'
 import type { AssembledRoute } from '../assemble.ts'
 import { bindRoute } from './bind-route.ts'
 import type { BinderDeps, NodeHandler } from './binder-deps.ts'
-import type { Connections, NoteEndless } from './connections.ts'
-import { watchConnections } from './connections.ts'
-import { bindFeedRoute } from './streams/feed-route.ts'
-import type { FeedTimes } from './streams/feed-route.ts'
+import type { Connections, HttpLimits, NoteEndless, TlsKeys } from './connections.ts'
+import { httpLimits, shareWithTls, watchConnections } from './connections.ts'
 import type { DialectAt, GuardDeps, Pages } from './request/guard.ts'
 import { answerUnrouted, codingRefusal, makeDialectAt, makeFirst, makeGuard, makeMethodsAt } from './request/guard.ts'
-import type { HttpLimits } from './http-limits.ts'
-import { httpLimits } from './http-limits.ts'
 import { contextOf } from './request/request-context.ts'
-import type { RestifyServer } from './restify-server.ts'
-import { addRoute, createRestifyServer } from './restify-server.ts'
-import type { TlsKeys } from './shared-port.ts'
-import { shareWithTls } from './shared-port.ts'
+import type { FeedTimes } from './streams/feed-route.ts'
+import { bindFeedRoute } from './streams/feed-route.ts'
 import { bindStreamRoute } from './streams/stream-route.ts'
 import { makeUpgradeListener, mayUpgrade, refuseNoted, refuseUpgrade } from './streams/upgrade.ts'
 
@@ -265,3 +260,44 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
     },
   }
 }
+
+/** The part of restify that is used. Its own types describe version 8. */
+interface RestifyServer {
+  readonly server: Server
+  on(event: 'error', listener: () => void): void
+  on(event: 'restifyError', listener: (req: IncomingMessage, res: ServerResponse, error: { statusCode?: number }) => void): void
+  first(guard: (req: IncomingMessage, res: ServerResponse) => boolean): void
+  get: AddRoute
+  post: AddRoute
+  put: AddRoute
+  patch: AddRoute
+  del: AddRoute
+}
+
+type AddRoute = (options: { readonly path: string; readonly name: string }, handler: NodeHandler) => void
+
+/** restify logs through pino by default. Its lines would contain raw requests. */
+const silent = Object.fromEntries(['trace', 'debug', 'info', 'warn', 'error', 'fatal'].map((level) => [level, () => undefined]))
+const silentLog = { ...silent, child: () => silentLog, level: () => 100 } as unknown
+
+/** Returns a restify server that has only its router. */
+const createRestifyServer = (): RestifyServer => {
+  const server = restify.createServer({
+    name: '',
+    log: silentLog,
+    maxParamLength: 1000,
+    ignoreTrailingSlash: true,
+  } as unknown as Parameters<typeof restify.createServer>[0]) as unknown as RestifyServer
+  // restify re-emits the errors of the listener on itself, where there is no handler. `listen` has already reported them.
+  server.on('error', () => undefined)
+  return server
+}
+
+const verbs = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'del' } as const
+
+/**
+ * Adds a route. `path` is a template (`/authz/roles/{id}`) and `name` is unique; names in restify consist of letters only.
+ * The handler is passed unchanged: a function of two arguments whose promise restify awaits.
+ */
+const addRoute = (server: RestifyServer, method: Method, path: string, name: string, handler: NodeHandler): void =>
+  server[verbs[method]]({ path: path.replaceAll(/\{([^}]+)\}/g, ':$1'), name: name.replaceAll('.', '') }, handler)

@@ -3,7 +3,8 @@ import type { Either, Left } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { KeyedChange } from '../../core/kernel/idempotency.ts'
 import type { BoundRoute, Route } from '../../plugins/kit/route.ts'
-import { answerError, recordRefusal } from './answer/refusals.ts'
+import type { Answer } from './answer/write-answer.ts'
+import { answerError, recordRefusal, orNotModified, refusalAnswer, writeAnswer, writePieces, writeRefusal } from './answer/write-answer.ts'
 import type { BinderDeps, NodeHandler } from './binder-deps.ts'
 import type { AnyRouteInput, CheckedRequest } from './request/check-request.ts'
 import { makeCheckRequest, readRouteBody } from './request/check-request.ts'
@@ -13,9 +14,7 @@ import type { FreshRequest, Keeping } from './request/idempotency.ts'
 import { makeIdempotency } from './request/idempotency.ts'
 import { makeReply } from './answer/reply-answer.ts'
 import type { RequestContext } from './request/request-context.ts'
-import { callOf, clientSignal, contextOf } from './request/request-context.ts'
-import type { Answer } from './answer/write-answer.ts'
-import { orNotModified, refusalAnswer, writeAnswer, writePieces, writeRefusal } from './answer/write-answer.ts'
+import { callOf, clientSignal, contextOf, noteRoute } from './request/request-context.ts'
 
 /** Binds one declared route: the checks of the request, the handler, and the answer or the refusal. */
 export const bindRoute = (deps: BinderDeps, bound: BoundRoute): NodeHandler => {
@@ -24,9 +23,7 @@ export const bindRoute = (deps: BinderDeps, bound: BoundRoute): NodeHandler => {
   const handle = makeHandle(deps, bound)
   return async (req, res) => {
     const context = contextOf(req)
-    context.routeId = route.id
-    context.operationId = route.id
-    context.routePath = route.path
+    noteRoute(context, route)
     const signal = clientSignal(res)
     try {
       const checked = await checkRequest(req, context)
@@ -38,7 +35,7 @@ export const bindRoute = (deps: BinderDeps, bound: BoundRoute): NodeHandler => {
       }
       const answer = orNotModified(req, result.right)
       if (answer.pieces === undefined) writeAnswer(req, res, context, answer)
-      else await writePieces(req, res, context, answer, answer.pieces)
+      else await writePieces(deps, req, res, context, answer, answer.pieces)
     } catch (error) {
       // The client disconnected and the work stopped. There is no client to answer, and nothing failed.
       if (signal.aborted && error === signal.reason) context.code = 'ClientGone'

@@ -3,12 +3,12 @@ import type { AuditDenials } from '../../core/audit/ports.ts'
 import type { Authorizer } from '../../core/authz/ports.ts'
 import type { Authenticator, CsrfTokens, IdentitySettings } from '../../core/identity/ports.ts'
 import type { SessionResumption } from '../../core/identity/sessions/ports.ts'
+import type { PauseInLongTurn } from '../../core/kernel/clock.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import type { SecretBox } from '../../core/kernel/secret.ts'
 import type { IdempotencyStore } from '../../core/kernel/idempotency.ts'
-import type { Closing } from './access-log.ts'
+import type { Closing, RequestContext } from './request/request-context.ts'
 import type { RateDecision } from './request/rate-limit.ts'
-import type { RequestContext } from './request/request-context.ts'
 
 /** The dependencies that all bound routes share. Created once at start. */
 export interface BinderDeps {
@@ -33,6 +33,7 @@ export interface BinderDeps {
   readonly baseUrl: string
   /** The path of the documentation page, to which error bodies link, relative to the address of the service. */
   readonly docsUrl: string
+  readonly pauseInLongTurn: PauseInLongTurn
   readonly accessLog: (exchange: Closing, context: RequestContext) => void
 }
 

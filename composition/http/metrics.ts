@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
-import type { RequestObserver } from './access-log.ts'
+import { getOrMake } from '../../core/kernel/cache.ts'
+import type { RequestObserver } from './request/request-context.ts'
 
 /** Numbers that other parts already hold. Each is read when the metrics are scraped, never per request. */
 export interface MetricSources {
@@ -58,19 +59,13 @@ const makeRequestMetrics = (registry: Registry): Pick<Metrics, 'started' | 'fini
       const method = knownMethods.has(context.method) ? context.method : 'other'
       const route = context.routePath === '' ? 'unrouted' : context.routePath
       const key = `${method} ${status} ${route}`
-      const counted = totals.get(key) ?? total.labels(method, route, String(status))
-      totals.set(key, counted)
-      counted.inc()
+      getOrMake(totals, key, () => total.labels(method, route, String(status))).inc()
       if (!route.endsWith('*') && context.isEndless !== true) {
-        const timed = times.get(key) ?? seconds.labels(method, route)
-        times.set(key, timed)
-        timed.observe(took)
+        getOrMake(times, key, () => seconds.labels(method, route)).observe(took)
       }
       if (context.code === undefined) return
       const code = codes.has(context.code) || codes.size < maxCodes ? context.code : 'other'
-      const refused = codes.get(code) ?? refusals.labels(code)
-      codes.set(code, refused)
-      refused.inc()
+      getOrMake(codes, code, () => refusals.labels(code)).inc()
     },
   }
 }

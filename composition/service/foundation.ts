@@ -5,6 +5,7 @@ import type { Keyring } from '../../adapters/security/keyring.ts'
 import { openOrMakeKeyringFile, readKeyringFile, newKeyring, openKeyring } from '../../adapters/security/keyring.ts'
 import type { TlsIdentity } from '../../adapters/security/tls-identity.ts'
 import { openSelfSignedIdentity, readTlsIdentity } from '../../adapters/security/tls-identity.ts'
+import type { DatabaseOptions } from '../../adapters/sql/engine/database.ts'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { ofNewerVersion } from '../../adapters/sql/engine/migration-ledger.ts'
 import { migrationStatus } from '../../adapters/sql/engine/migrator.ts'
@@ -15,7 +16,7 @@ import { openSharedClock } from '../../adapters/system/shared-clock.ts'
 import type { LocalClock } from '../../adapters/system/system-clock.ts'
 import type { Settings } from '../config/settings.ts'
 import { settingsTable } from '../config/settings.ts'
-import { StartRefused } from '../start-refused.ts'
+import { StartRefused } from '../boot.ts'
 import { definedFields } from '../../core/kernel/json.ts'
 
 /** Opens the database and queries it once, so that a wrong setting is reported here. It is not migrated. */
@@ -23,7 +24,7 @@ export const openStore = async (settings: Settings): Promise<SqlDatabase> => {
   makeDataFolder(settings.dataDir)
   let database: SqlDatabase | undefined
   try {
-    database = await openDatabase(settings.databaseUrl.reveal(), { mysql: limitsWithin(settings.databaseTimeoutSeconds) })
+    database = await openDatabase(settings.databaseUrl.reveal(), databaseOptionsOf(settings))
     await signOfLife(database)
     return database
   } catch (cause) {
@@ -31,6 +32,8 @@ export const openStore = async (settings: Settings): Promise<SqlDatabase> => {
     throw new StartRefused([databaseTrouble(settings, cause)])
   }
 }
+
+export const databaseOptionsOf = ({ databaseTimeoutSeconds }: Pick<Settings, 'databaseTimeoutSeconds'>): DatabaseOptions => ({ mysql: limitsWithin(databaseTimeoutSeconds) })
 
 /** Returns the limits of a connection. A statement gets nine tenths of the time; the rest is for detecting that it ended. */
 const limitsWithin = (seconds: number): MysqlOptions => ({

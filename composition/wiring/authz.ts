@@ -17,7 +17,7 @@ import {
 import { compileSchema } from '../../core/authz/schema.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import type { Provide } from '../boot.ts'
-import { StartRefused } from '../start-refused.ts'
+import { StartRefused } from '../boot.ts'
 
 export const provideAuthz: Provide = (container, boot) => {
   const { database } = boot

@@ -1,6 +1,6 @@
 import { makeSdkBucketDirectory } from '../../adapters/clouds/bucket-directory.ts'
 import { makeEgressClient } from '../../adapters/clouds/sdk.ts'
-import { serviceAccountReader } from '../../adapters/clouds/service-account-reader.ts'
+import { serviceAccountReader } from '../../adapters/clouds/google-buckets.ts'
 import { makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlCloudCredentialStore } from '../../adapters/sql/clouds/cloud-credential-store.ts'

@@ -1,9 +1,8 @@
 import { left, right } from 'fp-ts/lib/Either.js'
-import { jsonCredentialCodec } from '../../adapters/kubernetes/credential-codec.ts'
+import { jsonCredentialCodec, makeKubeconfigParser } from '../../adapters/kubernetes/kubeconfig.ts'
 import { makeUndiciClusterApi } from '../../adapters/kubernetes/cluster-api.ts'
 import { makeUndiciClusterTransport } from '../../adapters/kubernetes/cluster-transport.ts'
 import { makeConnectionPools } from '../../adapters/kubernetes/connections.ts'
-import { makeKubeconfigParser } from '../../adapters/kubernetes/kubeconfig.ts'
 import { makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { clusterObjectRows } from '../../adapters/sql/clusters/rows.ts'
@@ -16,10 +15,9 @@ import { AuthorizerToken } from '../../core/authz/ports.ts'
 import { makeHubs } from '../../core/clusters/hubs/hubs.ts'
 import { HubsToken } from '../../core/clusters/hubs/ports.ts'
 import { makeClustersAsCaller, makeMemberClusters } from '../../core/clusters/member-clusters.ts'
-import { withImportWatcher } from '../../core/clusters/import-watcher.ts'
+import { withImportWatcher } from '../../core/clusters/imports.ts'
 import type { ClusterImportWatcher } from '../../core/clusters/ports.ts'
-import { makeClusterSurveyor } from '../../core/clusters/facts.ts'
-import { makeClusterConnections, makeSealCredential } from '../../core/clusters/connections.ts'
+import { makeClusterConnections, makeClusterSurveyor, makeSealCredential } from '../../core/clusters/connections.ts'
 import {
   AddressRefused,
   ClusterAddressesToken,

@@ -4,24 +4,23 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { makeS3Documents } from '../../adapters/clouds/s3-documents.ts'
 import { makeEgressClient } from '../../adapters/clouds/sdk.ts'
 import { parseDocumentUrl } from '../../adapters/clouds/document-url.ts'
-import { makeFolderDocuments } from '../../adapters/documents/folder-documents.ts'
-import { noScanner } from '../../adapters/documents/no-scanner.ts'
+import { makeFolderDocuments, noScanner } from '../../adapters/documents/folder-documents.ts'
 import { makeLicenseSigner } from '../../adapters/licenses/license-signer.ts'
 import { makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlBindingStore } from '../../adapters/sql/contracts/binding-store.ts'
-import { makeSqlDocumentRemovals } from '../../adapters/sql/contracts/document-removals.ts'
-import { makeSqlContractEvents } from '../../adapters/sql/contracts/contract-events.ts'
+import { makeSqlDocumentRemovals, makeSqlContractEvents, makeSqlContractStore } from '../../adapters/sql/contracts/contract-store.ts'
 import { makeSqlAuthorityStore, makeSqlLicenseStore } from '../../adapters/sql/contracts/license-store.ts'
-import { makeSqlContractStore } from '../../adapters/sql/contracts/contract-store.ts'
 import { contractObjectRows } from '../../adapters/sql/contracts/rows.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
 import { writeWhole } from '../../adapters/system/whole-files.ts'
-import { makeBindImported } from '../../core/contracts/automatic-binding.ts'
+import { makeBindImported } from '../../core/contracts/bindings.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
-import type { DocumentStore } from '../../core/contracts/document-ports.ts'
-import { DocumentRemovalsToken, DocumentScannerToken, DocumentStoreToken } from '../../core/contracts/document-ports.ts'
+import type { DocumentStore } from '../../core/contracts/ports.ts'
 import {
+  DocumentRemovalsToken,
+  DocumentScannerToken,
+  DocumentStoreToken,
   AuthorityStoreToken,
   BindingStoreToken,
   ContractEventsToken,
@@ -31,7 +30,7 @@ import {
   LicenseStoreToken,
   QuotaUsageToken,
 } from '../../core/contracts/ports.ts'
-import { parseProducts, type Products, ProductsToken } from '../../core/contracts/products.ts'
+import { parseProducts, type Products, ProductsToken } from '../../core/contracts/contract-rules.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { isOpen } from '../../core/kernel/deployment.ts'
 import { secret } from '../../core/kernel/secret.ts'
@@ -39,9 +38,9 @@ import { notifyAfterCommit } from '../../core/mail/delivery.ts'
 import { OutboxNotifierToken } from '../../core/mail/ports.ts'
 import { makeQuotaUsage } from '../../core/usage/months/consumption.ts'
 import { ConsumptionStoreToken } from '../../core/usage/months/ports.ts'
-import { attachment } from '../../plugins/kit/attachment.ts'
+import { attachment } from '../../plugins/kit/reply.ts'
 import type { Boot, Provide } from '../boot.ts'
-import { StartRefused } from '../start-refused.ts'
+import { StartRefused } from '../boot.ts'
 import { BindImportWatcherToken } from './clusters.ts'
 import { BindMailOutboxToken } from './mail.ts'
 

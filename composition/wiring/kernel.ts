@@ -1,14 +1,14 @@
-import { makeArgon2PasswordHasher, makeHashingQueue } from '../../adapters/security/argon2-password-hasher.ts'
+import { makeArgon2PasswordHasher, makeHashingQueue } from '../../adapters/security/passwords.ts'
 import { makeSharpPictureMaker } from '../../adapters/pictures/sharp-picture-maker.ts'
+import { pauseInLongTurn } from '../../adapters/sql/engine/event-loop-turns.ts'
 import { makeSqlIdempotencyStore } from '../../adapters/sql/kernel/idempotency-store.ts'
-import { makeSqlInstanceRegister } from '../../adapters/sql/kernel/instance-register.ts'
-import { makeSqlLeaseStore } from '../../adapters/sql/kernel/lease-store.ts'
+import { makeSqlInstanceRegister, makeSqlLeaseStore } from '../../adapters/sql/kernel/instance-store.ts'
 import { timerPause } from '../../adapters/system/background.ts'
 import { lruCaches } from '../../adapters/system/lru-caches.ts'
 import { systemEntropy } from '../../adapters/system/system-entropy.ts'
 import { PasswordHasherToken } from '../../core/identity/ports.ts'
 import { CachesToken } from '../../core/kernel/cache.ts'
-import { ClockToken, PauseToken, TimeTrustToken } from '../../core/kernel/clock.ts'
+import { ClockToken, PauseInLongTurnToken, PauseToken, TimeTrustToken } from '../../core/kernel/clock.ts'
 import { EntropyToken, SecretBoxToken } from '../../core/kernel/secret.ts'
 import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
 import { InstanceRegisterToken, LeaseStoreToken } from '../../core/kernel/instances.ts'
@@ -27,6 +27,7 @@ export const provideKernel: Provide = (container, boot) => {
   container.provideValue(ClockToken, boot.clock)
   container.provideValue(TimeTrustToken, boot.clock)
   container.provideValue(PauseToken, timerPause)
+  container.provideValue(PauseInLongTurnToken, pauseInLongTurn)
   container.provideValue(EntropyToken, systemEntropy)
   container.provideValue(CachesToken, lruCaches)
   container.provideValue(LogToken, boot.log)

@@ -13,7 +13,7 @@ import { makeSqlTeamStore } from '../../adapters/sql/organizations/team-store.ts
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
 import type { Catalogue } from '../../core/authz/types.ts'
-import { randomBase62 } from '../../core/identity/tokens/token-format.ts'
+import { randomBase62 } from '../../core/identity/tokens/access-tokens.ts'
 import { parseEmailAddress } from '../../core/identity/emails/email-address.ts'
 import type { DomainNames, TokenDigest } from '../../core/identity/ports.ts'
 import { DomainNamesToken, TokenDigestToken } from '../../core/identity/ports.ts'
@@ -24,17 +24,17 @@ import { OutboxNotifierToken } from '../../core/mail/ports.ts'
 import { notifyAfterCommit } from '../../core/mail/delivery.ts'
 import type { AddressReader, InvitationTokens } from '../../core/organizations/invitations/ports.ts'
 import { AddressReaderToken, InvitationStoreToken, InvitationTokensToken } from '../../core/organizations/invitations/ports.ts'
-import { PolicyStoreToken } from '../../core/organizations/organizations/ports.ts'
-import type { PermissionLevels } from '../../core/kernel/rights.ts'
-import { PermissionLevelsToken } from '../../core/kernel/rights.ts'
 import {
+  PolicyStoreToken,
   MembershipStoreToken,
   OrganizationStoreToken,
   OrganizationTokenStoreToken,
   OrganizationUnitOfWorkToken,
   TeamStoreToken,
+  RobotStoreToken,
 } from '../../core/organizations/ports.ts'
-import { RobotStoreToken } from '../../core/organizations/robots/ports.ts'
+import type { PermissionLevels } from '../../core/kernel/rights.ts'
+import { PermissionLevelsToken } from '../../core/kernel/rights.ts'
 import type { Provide } from '../boot.ts'
 import { BindMailOutboxToken } from './mail.ts'
 

@@ -1,5 +1,5 @@
 import { certificateRequestReader } from '../../adapters/kubernetes/certificate-requests.ts'
-import { clusterInfoReader } from '../../adapters/kubernetes/cluster-info.ts'
+import { clusterInfoReader } from '../../adapters/kubernetes/kubeconfig.ts'
 import { makeSqlHubMembers } from '../../adapters/sql/spokes/hub-members.ts'
 import { AuthorizerToken } from '../../core/authz/ports.ts'
 import { ClusterTasksToken } from '../../core/cluster-tasks/ports.ts'

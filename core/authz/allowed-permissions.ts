@@ -1,6 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { AccessContext } from '../kernel/access.ts'
+import { getOrMake } from '../kernel/cache.ts'
 import type { Failure } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { UserId } from '../kernel/ids.ts'
@@ -99,9 +100,6 @@ export const makeListAllowedPermissions =
 
 const idsByType = (questions: readonly ObjectIdentifier[]): ReadonlyMap<string, readonly ObjectId[]> => {
   const groups = new Map<string, Set<ObjectId>>()
-  for (const { type, id } of questions) {
-    const ids = groups.get(type) ?? new Set()
-    groups.set(type, ids.add(id))
-  }
+  for (const { type, id } of questions) getOrMake(groups, type, () => new Set()).add(id)
   return new Map([...groups].map(([type, ids]) => [type, [...ids]]))
 }

@@ -1,4 +1,5 @@
 import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
+import { rowsById } from '../kernel/page.ts'
 import { defineAudit } from '../kernel/unit-of-work.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
@@ -91,16 +92,6 @@ export type PushDue = (signal: AbortSignal) => Promise<void>
 
 const atATime = 200
 
-const eachAccount = async (identities: BusIdentityStore, signal: AbortSignal, visit: (identity: BusIdentity) => Promise<void>): Promise<void> => {
-  for (let after = 0; !signal.aborted; ) {
-    const page = await identities.listAccounts(after, atATime)
-    for (const identity of page) if (!signal.aborted) await visit(identity)
-    const last = page.at(-1)
-    if (last === undefined || page.length < atATime) return
-    after = last.id
-  }
-}
-
 export const makePushDue =
   ({ identities, push }: Pick<PushDueDeps, 'identities' | 'push'>): PushDue =>
   async (signal) => {
@@ -121,9 +112,10 @@ export const makeReconcileClaims = ({ identities, users, server, push, clock }: 
     // The outage has been logged once; the next run finds the work to do.
     if (!server.isConnected() || (await identities.find('platform')) === undefined) return
     const known = await server.accounts()
-    await eachAccount(identities, signal, async (identity) => {
+    for await (const identity of rowsById(atATime, (after, limit) => identities.listAccounts(after, limit))) {
+      if (signal.aborted) return
       if (!(await isCurrent(identity, known))) await push(identity)
-    })
+    }
   }
 }
 

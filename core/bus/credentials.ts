@@ -1,5 +1,6 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { BusPasses } from '../identity/sessions/ports.ts'
+import { rowsById } from '../kernel/page.ts'
 import { defineAudit } from '../kernel/unit-of-work.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { laterByDays } from '../kernel/clock.ts'
@@ -188,15 +189,11 @@ export const makeRetireCredentials =
   async (call: Call): Promise<number> => {
     const now = clock.now()
     let ended = 0
-    for (let after = 0; !call.signal.aborted; ) {
-      const page = await users.listLive(after, atATime, now)
-      for (const user of page.filter(isOver)) {
-        await end(unitOfWork, call, user, now)
-        ended += 1
-      }
-      const last = page.at(-1)
-      if (last === undefined || page.length < atATime) break
-      after = last.id
+    for await (const user of rowsById(atATime, (after, limit) => users.listLive(after, limit, now))) {
+      if (call.signal.aborted) break
+      if (!isOver(user)) continue
+      await end(unitOfWork, call, user, now)
+      ended += 1
     }
     for (const account of await identities.listOrphans(atATime)) {
       await unitOfWork.run(call, async ({ identities: within, audit }) => {

@@ -15,9 +15,8 @@ import type {
   RepositoryReadFailure,
 } from './ports.ts'
 import { ChartRepositoryChanged, ChartRepositoryMissing, ChartRepositoryOvertaken, ChartRepositoryRefused, ChartRepositoryUnknown } from './ports.ts'
-import type { RepositoryClaim, RepositoryDraft } from './repository-rules.ts'
+import type { RepositoryClaim, RepositoryDraft, RepositorySafe } from './repository-rules.ts'
 import { checkRepositoryName, draftOf, heldBy, isSameDraft, repositoryUrl } from './repository-rules.ts'
-import type { RepositorySafe } from './sealed-credentials.ts'
 import type { ChartRepository, ChartRepositoryContent, ChartRepositoryId, ChartVersion, RepositoryAccess, SealedChartRepository } from './types.ts'
 
 const auditOf = defineAudit(

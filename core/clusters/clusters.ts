@@ -9,7 +9,8 @@ import type { AccountId, ClusterId } from '../kernel/ids.ts'
 import type { PageRequest } from '../kernel/page.ts'
 import { pageWithin } from '../kernel/page.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
-import { auditOf } from './audit.ts'
+import type { RecordTaskFailure } from './record-tasks.ts'
+import { auditOf, prepareRecordTask } from './record-tasks.ts'
 import type { Identified, Identify, IdentifyFailure, SealCredential } from './connections.ts'
 import type { SubmittedTask, Tasks } from '../tasks/ports.ts'
 import type { ClusterAccount, ClusterStore, ClusterTaskStores, ClusterTaskUnitOfWork, ClusterTransport } from './ports.ts'
@@ -21,8 +22,6 @@ import type { Cluster, ClusterChange, HostingProvider } from './types.ts'
 import { hostingProviders } from './types.ts'
 import type { FreeObject } from '../kernel/json.ts'
 import { definedFields } from '../kernel/json.ts'
-import type { RecordTaskFailure } from './record-tasks.ts'
-import { prepareRecordTask } from './record-tasks.ts'
 
 /**
  * Checks authorization again after a cluster was queried: the query can take as long as the cluster wants, and the caller

@@ -1,15 +1,30 @@
 import { isLeft, left, map, right } from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import type { Cache, Caches } from '../kernel/cache.ts'
-import type { Entropy, SealedPlace, SecretBox } from '../kernel/secret.ts'
-import { hex } from '../kernel/secret.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { AccountId, ClusterId } from '../kernel/ids.ts'
-import { factsOf } from './facts.ts'
-import type { ClusterApi, ClusterConnections, ClusterStore, CredentialCodec, KubeconfigParser, ReachFailure } from './ports.ts'
+import type { Entropy, SealedPlace, SecretBox } from '../kernel/secret.ts'
+import { hex } from '../kernel/secret.ts'
+import type { ClusterApi, ClusterConnections, ClusterStore, ClusterSurveyor, CredentialCodec, KubeconfigParser, ReachFailure } from './ports.ts'
 import { AccessConfigRefused, ClusterMissing, ClusterNotConnected } from './ports.ts'
-import { gatewayPath } from './hubs/gateway.ts'
-import type { ClusterConnection, ClusterCredential, ClusterFacts, ClusterLink, ManagedPlace } from './types.ts'
+import type {
+  ClusterConnection,
+  ClusterCredential,
+  ClusterFacts,
+  ClusterLink,
+  ClusterManager,
+  ClusterSurvey,
+  HostingProvider,
+  ManagedPlace,
+  NodeFacts,
+} from './types.ts'
+import { gatewayRoot } from './types.ts'
+
+const dnsLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
+
+/** Returns the path below which a hub serves the API of a cluster that it manages; undefined if the name cannot be that of a ManagedCluster. */
+export const gatewayPath = (managedClusterName: string): string | undefined =>
+  dnsLabel.test(managedClusterName) ? `${gatewayRoot}/clustergateways/${managedClusterName}/proxy` : undefined
 
 /** Returns the place that a cluster's sealed credential is bound to. */
 export const credentialPlace = (ownerId: AccountId, ref: string): SealedPlace => ({
@@ -131,3 +146,88 @@ export const makeSealCredential = (deps: { readonly secretBox: SecretBox; readon
     box: await deps.secretBox.seal(deps.codec.encode(credential), credentialPlace(ownerId, ref)),
   })
 export type SealCredential = ReturnType<typeof makeSealCredential>
+
+/** Detects managers from what a cluster serves, never from its name. */
+export const detectManagers = (found: Pick<ClusterSurvey, 'groups' | 'servesManagedClusters' | 'servesDeployments' | 'hasKlusterlet'>): readonly ClusterManager[] => {
+  const has = (group: string): boolean => found.groups.includes(group)
+  const managers: ClusterManager[] = []
+  if (found.servesManagedClusters) managers.push('OCMHub')
+  if (found.servesManagedClusters && !found.servesDeployments) managers.push('OCMMulticlusterControlplane')
+  if (found.hasKlusterlet) managers.push('OCMSpoke')
+  if (has('config.openshift.io')) managers.push('OpenShift')
+  if (has('management.cattle.io')) managers.push('Rancher')
+  if (has('storage.loft.sh') || has('management.loft.sh')) managers.push('VirtualCluster')
+  return managers
+}
+
+/** Schemes of `spec.providerID`, as written by the cloud controller managers. */
+const bySchemes: Readonly<Record<string, HostingProvider>> = {
+  aws: 'EKS',
+  azure: 'AKS',
+  digitalocean: 'DigitalOcean',
+  equinixmetal: 'Packet',
+  exoscale: 'Exoscale',
+  gce: 'GKE',
+  linode: 'Linode',
+  packet: 'Packet',
+  scaleway: 'Scaleway',
+  vultr: 'Vultr',
+}
+
+/** Labels of managed nodes. A self-managed cluster on a cloud's machines is not the cloud's managed service. */
+const managedLabels: Readonly<Partial<Record<HostingProvider, readonly string[]>>> = {
+  EKS: ['eks.amazonaws.com/nodegroup', 'eks.amazonaws.com/compute-type', 'eks.amazonaws.com/nodegroup-image', 'alpha.eksctl.io/cluster-name', 'karpenter.sh/nodepool'],
+  AKS: ['kubernetes.azure.com/cluster'],
+  GKE: ['cloud.google.com/gke-nodepool'],
+}
+
+const hasAny = (node: NodeFacts, labels: readonly string[]): boolean => labels.some((label) => label in node.labels)
+
+/** Detects the hosting provider from the nodes; Generic if they do not identify one. */
+export const detectProvider = (nodes: readonly NodeFacts[]): HostingProvider => {
+  for (const node of nodes) {
+    const scheme = /^([a-z]+):\/\//.exec(node.providerId)?.[1]
+    const provider = scheme === undefined ? undefined : bySchemes[scheme]
+    if (provider === undefined) continue
+    const labels = managedLabels[provider]
+    if (labels === undefined || hasAny(node, labels)) return provider
+  }
+  return nodes.some((node) => Object.keys(node.labels).some((label) => label.startsWith('rke.cattle.io/'))) ? 'Rancher' : 'Generic'
+}
+
+/** Returns the region of the first node that has one. */
+export const detectLocation = (nodes: readonly NodeFacts[]): string =>
+  nodes.map((node) => node.labels['topology.kubernetes.io/region']).find((region) => region !== undefined && region !== '') ?? ''
+
+/** Returns the project of Google nodes: `gce://<project>/<zone>/<name>`. */
+export const detectProject = (nodes: readonly NodeFacts[]): string =>
+  nodes.map((node) => /^gce:\/\/([^/]+)\//.exec(node.providerId)?.[1]).find((project) => project !== undefined) ?? ''
+
+/** The width of the columns. A cluster may report any text about itself. */
+const maxTextLength = 128
+const maxNodes = 1_000_000
+
+const shortened = (text: string): string => text.slice(0, maxTextLength).toWellFormed()
+const countOf = (claimed: number): number => Math.min(Math.max(Math.trunc(claimed) || 0, 0), maxNodes)
+
+/** Returns the facts that follow from a survey. */
+export const factsOf = (survey: ClusterSurvey): ClusterFacts => ({
+  uid: survey.uid,
+  kubernetesVersion: survey.kubernetesVersion,
+  isReady: survey.isReady,
+  nodeCount: countOf(survey.nodeCount),
+  provider: detectProvider(survey.nodes),
+  location: shortened(detectLocation(survey.nodes)),
+  project: shortened(detectProject(survey.nodes)),
+  managers: detectManagers(survey),
+})
+
+/** Surveys records over their stored credentials. */
+export const makeClusterSurveyor = (deps: { readonly connections: ClusterConnections; readonly api: Pick<ClusterApi, 'survey'> }): ClusterSurveyor => ({
+  async survey(id, signal) {
+    const connection = await deps.connections.open(id)
+    if (isLeft(connection)) return connection
+    const survey = await deps.api.survey(connection.right.credential, signal)
+    return isLeft(survey) ? survey : right(factsOf(survey.right))
+  },
+})

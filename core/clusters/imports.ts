@@ -1,18 +1,17 @@
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { AccountId, ClusterId } from '../kernel/ids.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
-import { auditOf } from './audit.ts'
+import type { Tasks } from '../tasks/ports.ts'
 import type { StillAllowed } from './clusters.ts'
 import type { Identified, Identify, IdentifyFailure, SealCredential } from './connections.ts'
-import type { Tasks } from '../tasks/ports.ts'
-import type { ClusterStore, ClusterTaskUnitOfWork } from './ports.ts'
+import type { ClusterImportWatcher, ClusterStore, ClusterTaskUnitOfWork } from './ports.ts'
 import { ClusterAlreadyImported, ClusterMismatch } from './ports.ts'
 import type { RecordTaskFailure } from './record-tasks.ts'
-import { prepareRecordTask } from './record-tasks.ts'
+import { auditOf, prepareRecordTask } from './record-tasks.ts'
 import { judge, notImported } from './status.ts'
 import type { Cluster, HostingProvider, NewCluster } from './types.ts'
 
@@ -256,3 +255,18 @@ export const makeValidateImport = (deps: Deps) =>
       identified: identified.right,
     })
   }
+
+/** Returns a store that reports a cluster to the watcher when its UID is recorded: with its record, or later for a cluster that was not known yet. */
+export const withImportWatcher = (store: ClusterStore, watcher: ClusterImportWatcher): ClusterStore => ({
+  ...store,
+  async insert(cluster) {
+    const inserted = await store.insert(cluster)
+    if (isRight(inserted) && inserted.right.uid !== '') await watcher.imported(inserted.right)
+    return inserted
+  },
+  async change(id, version, change) {
+    const changed = await store.change(id, version, change)
+    if (isRight(changed) && change.uid !== undefined && change.uid !== '') await watcher.imported(changed.right)
+    return changed
+  },
+})

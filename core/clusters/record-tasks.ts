@@ -4,13 +4,20 @@ import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { FreeObject } from '../kernel/json.ts'
 import { definedFields } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
+import { defineAudit } from '../kernel/unit-of-work.ts'
 import type { PreparedTask, SubmitFailure, TaskEnd, TaskHandler, TaskRun, Tasks } from '../tasks/ports.ts'
-import { auditOf } from './audit.ts'
+import type { ReadSetOfSpoke } from './hubs/hub-of-spoke.ts'
 import type { SpokeHubs } from './hubs/ports.ts'
-import type { ReadSetOfSpoke } from './hubs/set-of-spoke.ts'
 import type { ClusterStore, ClusterUnitOfWork } from './ports.ts'
 import { ClusterMissing } from './ports.ts'
 import type { Cluster } from './types.ts'
+
+/** Returns the audit row of an action on a cluster. */
+export const auditOf = defineAudit(
+  'cluster',
+  ['cluster.imported', 'cluster.changed', 'cluster.connected', 'cluster.linked', 'cluster.removed'],
+  ({ id, name, ownerId }: Pick<Cluster, 'id' | 'name' | 'ownerId'>) => ({ objectId: id, objectName: name, tenantId: ownerId }),
+)
 
 /** The record that a task is about, as stored in its input. */
 export interface TaskRecord {

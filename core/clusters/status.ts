@@ -1,11 +1,12 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { getOrMake } from '../kernel/cache.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { ClusterId } from '../kernel/ids.ts'
 import { definedFields } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
-import { factsOf } from './facts.ts'
-import type { ReadSetOfSpoke } from './hubs/set-of-spoke.ts'
+import { factsOf } from './connections.ts'
+import type { ReadSetOfSpoke } from './hubs/hub-of-spoke.ts'
 import type { ClusterApi, ClusterConnections, ClusterStore } from './ports.ts'
 import { ClusterMissing } from './ports.ts'
 import { impersonation } from './proxy/headers.ts'
@@ -93,9 +94,7 @@ export const makeRefreshStatus = (deps: {
     if (cluster === undefined) return left(ClusterMissing('The cluster does not exist.'))
     if (isFresh(cluster) && !evenIfFresh) return right(cluster)
     const key = sharingKey(cluster, call)
-    const shared = underWay.get(key) ?? look(cluster, call).finally(() => underWay.delete(key))
-    underWay.set(key, shared)
-    return right(await shared)
+    return right(await getOrMake(underWay, key, () => look(cluster, call).finally(() => underWay.delete(key))))
   }
 }
 export type RefreshStatus = ReturnType<typeof makeRefreshStatus>

@@ -1,19 +1,28 @@
-import { left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { UserStore } from '../identity/ports.ts'
 import type { Caches } from '../kernel/cache.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { laterByDays } from '../kernel/clock.ts'
+import { laterByDays, laterBySeconds } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
-import type { Call } from '../kernel/principal.ts'
+import type { Page, PageRequest } from '../kernel/page.ts'
+import type { Call, SignedInCall } from '../kernel/principal.ts'
 import type { Entropy, SealedPlace, SecretBox } from '../kernel/secret.ts'
 import { hex } from '../kernel/secret.ts'
 import type { AuditEntry } from '../kernel/unit-of-work.ts'
-import type { AuthorityStore, ContractUnitOfWork, LicenseAuthority, LicenseSigner, StoredAuthority, Validity } from './ports.ts'
+import type { ContractKey } from './contracts.ts'
+import { makeAddressOf, recordEvent } from './contracts.ts'
+import type { AuthorityStore, ContractUnitOfWork, LicenseAuthority, LicenseSigner, LicenseStore, StoredAuthority, Validity } from './ports.ts'
+import { ContractMissing, LicenseMissing } from './ports.ts'
+import type { License } from './types.ts'
 
 /** No certificate authority for licenses was set up. */
 export const LicenseAuthorityMissing = defineFailure('LicenseAuthorityMissing', 'Upstream')
 /** The certificate authority cannot sign licenses, or one exists already. */
 export const LicenseAuthorityRefused = defineFailure('LicenseAuthorityRefused', 'Unprocessable')
+
+/** A cluster whose clock is slightly behind must not refuse a fresh license, nor the authority and the list that it is checked with. */
+export const backdatedSeconds = 300
 
 /** A license cannot outlive its authority, so an authority lives longer than contracts usually do. */
 const authorityDays = 30 * 365
@@ -107,7 +116,7 @@ export const makeAddAuthority =
     const present = (await deps.authorities.list()).filter(({ retiredAt }) => retiredAt === undefined)
     if (present.length > 0 && !rotate) return left(LicenseAuthorityRefused('There is a certificate authority for licenses already. Replace it with --rotate.'))
     const at = deps.clock.now()
-    const authority = own ?? (await deps.signer.makeAuthority({ organization, notBefore: at, notAfter: laterByDays(at, authorityDays) }))
+    const authority = own ?? (await deps.signer.makeAuthority({ organization, notBefore: laterBySeconds(at, -backdatedSeconds), notAfter: laterByDays(at, authorityDays) }))
     const fault = await deps.signer.faultOf(authority, at)
     if (fault !== undefined) return left(LicenseAuthorityRefused(fault))
     const ref = hex(deps.entropy.bytes(16))
@@ -119,3 +128,80 @@ export const makeAddAuthority =
       return right({ id, certificatePem, sealedKey, createdAt: at, retiredAt: undefined })
     })
   }
+
+/** An authority has more revoked licenses than a list can have. */
+export const RevocationListFull = defineFailure('RevocationListFull', 'Upstream')
+
+const freshMilliseconds = 60_000
+const validDays = 7
+/** The most licenses of one list: it has 3 MB, and verifiers fetch it whole. */
+export const maxRevoked = 50_000
+
+/**
+ * Returns the signed lists of revoked licenses in PEM: one for each authority that has not expired, also of those that were replaced,
+ * the newest first. They are made at most once a minute, by one request at a time, and again when there is another authority: a
+ * verifier that demands a list refuses all licenses of an authority that has none.
+ */
+export const makeListRevocations = (deps: {
+  readonly clock: Clock
+  readonly licenses: Pick<LicenseStore, 'listRevoked'>
+  readonly authorities: Pick<OpenAuthorities, 'unexpired'>
+  readonly signer: LicenseSigner
+}) => {
+  type Listed = Outcome<Failure<'LicenseAuthorityMissing'> | Failure<'RevocationListFull'>, string>
+  let made: { readonly at: number; readonly of: string; readonly listed: Listed } | undefined
+  const listOf = async (authority: OpenAuthority, now: Date): Outcome<Failure<'RevocationListFull'>, string> => {
+    const rows = await deps.licenses.listRevoked(authority.id, now, maxRevoked + 1)
+    // A list without some of them would make verifiers accept these again.
+    if (rows.length > maxRevoked) return left(RevocationListFull(`The authority ${authority.id} has revoked more than ${maxRevoked} licenses that have not expired, which is more than a list can have.`))
+    const revoked = rows.map(({ serial, revokedAt }) => ({ serial, at: revokedAt ?? now }))
+    return right(await deps.signer.signRevocations(authority, revoked, laterBySeconds(now, -backdatedSeconds), laterByDays(now, validDays)))
+  }
+  const make = async (authorities: readonly OpenAuthority[], now: Date): Listed => {
+    if (authorities.length === 0) return left(LicenseAuthorityMissing('No certificate authority for licenses is set up, or all have expired.'))
+    const lists: string[] = []
+    for (const authority of authorities) {
+      const list = await listOf(authority, now)
+      if (isLeft(list)) return list
+      lists.push(list.right)
+    }
+    return right(lists.join(''))
+  }
+  return async (): Listed => {
+    const authorities = await deps.authorities.unexpired()
+    const of = authorities.map(({ id }) => id).join()
+    const now = deps.clock.now()
+    if (made !== undefined && made.of === of && Math.abs(now.getTime() - made.at) < freshMilliseconds) return made.listed
+    const listed = make(authorities, now)
+    const current = { at: now.getTime(), of, listed }
+    made = current
+    const forget = (): void => {
+      if (made === current) made = undefined
+    }
+    listed.then((outcome) => (isLeft(outcome) ? forget() : undefined), forget)
+    return listed
+  }
+}
+
+/** Returns the licenses of a contract, the newest first, also those that were revoked or have expired. */
+export const makeListLicenses =
+  ({ licenses }: { readonly licenses: Pick<LicenseStore, 'listOf'> }) =>
+  async (_call: SignedInCall<never>, { id, page }: ContractKey & { readonly page: PageRequest }): Outcome<never, Page<License>> =>
+    right(await licenses.listOf(id, page))
+
+/** Revokes one license of a contract. The next request for a license gets another one, unless the cluster is removed from the contract. */
+export const makeRevokeLicense = (deps: { readonly clock: Clock; readonly unitOfWork: ContractUnitOfWork; readonly users: Pick<UserStore, 'byId'> }) => {
+  const addressOf = makeAddressOf(deps.users)
+  type RevokeFailure = Failure<'ContractMissing'> | Failure<'LicenseMissing'>
+  return async (call: SignedInCall<void>, { ownerId, id, serial }: ContractKey & { readonly serial: string }): Outcome<RevokeFailure, void> => {
+    const by = await addressOf(call)
+    return deps.unitOfWork.run<RevokeFailure, void>(call, async (stores) => {
+      const [contract] = await stores.contracts.lock(ownerId, [id])
+      if (contract === undefined) return left(ContractMissing(`The contract ${id} does not exist.`))
+      const at = deps.clock.now()
+      if (!(await stores.licenses.revoke(id, serial, at))) return left(LicenseMissing(`The contract has no license with the serial number ${serial} that is not revoked.`))
+      await recordEvent(stores, contract, { event: 'license.revoked', by, at, changes: { serial } })
+      return right(undefined)
+    })
+  }
+}

@@ -1,6 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { ClusterStore } from '../clusters/ports.ts'
+import type { ClusterImportWatcher, ClusterStore } from '../clusters/ports.ts'
 import type { UserStore } from '../identity/ports.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
@@ -8,10 +8,10 @@ import type { AccountId } from '../kernel/ids.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { ContractClusterStatus } from './cluster-status.ts'
 import { statusesOfContract } from './cluster-status.ts'
-import { makeAddressOf, recordEvent } from './contract-events.ts'
 import { isActive, maxBindings, parseClusterUid, parseDisplayName, parseTags } from './contract-rules.ts'
 import type { ContractKey } from './contracts.ts'
-import type { BindingStore, ContractUnitOfWork } from './ports.ts'
+import { makeAddressOf, recordEvent } from './contracts.ts'
+import type { BindingStore, ContractStores, ContractUnitOfWork } from './ports.ts'
 import { ClusterBoundAlready, ContractClusterMissing, ContractNotUsable, ContractRequestInvalid } from './ports.ts'
 import type { BoundCluster, ContractClusterId, ContractId } from './types.ts'
 
@@ -184,3 +184,28 @@ export const makeRetagBoundCluster =
       return { event: 'cluster.retagged', changes: { cluster: binding.clusterUid, tags: parsed.right } }
     })
   }
+
+/** Under this name the history of a contract shows what was bound without a request. */
+const bindsNewClusters = 'contracts.bindNewClusters'
+
+/** Returns the watcher that binds a newly imported cluster to the active contracts of its owner that say so, in the transaction of the import. */
+export const makeBindImported =
+  (clock: Clock) =>
+  (stores: Pick<ContractStores, 'contracts' | 'bindings' | 'events' | 'audit'>): ClusterImportWatcher => ({
+    async imported({ ownerId, uid, name, displayName }) {
+      const parsed = parseClusterUid(uid)
+      if (isLeft(parsed)) return
+      const clusterUid = parsed.right
+      const at = clock.now()
+      const wanting = await stores.contracts.listBindingNew(ownerId, at)
+      if (wanting.length === 0) return
+      const shown = parseDisplayName(displayName)
+      const binding = { clusterUid, displayName: isLeft(shown) ? name : shown.right }
+      for (const contract of await stores.contracts.lock(ownerId, wanting.map(({ id }) => id))) {
+        const [bound] = await stores.bindings.boundAmong(contract.id, [clusterUid])
+        if (bound !== undefined || !contract.bindsNewClusters || !isActive(contract, at)) continue
+        await stores.bindings.add(contract, [binding], at)
+        await recordEvent(stores, contract, { event: 'cluster.added', by: bindsNewClusters, at, changes: { clusters: [clusterUid] } })
+      }
+    },
+  })

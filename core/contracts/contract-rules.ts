@@ -1,8 +1,13 @@
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, right } from 'fp-ts/lib/Either.js'
-import type { Failure } from '../kernel/failure.ts'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import { uuidOf } from '../kernel/ids.ts'
+import type { Json } from '../kernel/json.ts'
+import { isObject, listAt, parseJson, textAt } from '../kernel/json.ts'
+import type { SignedInCall } from '../kernel/principal.ts'
+import { token } from '../kernel/token.ts'
 import { ContractRequestInvalid } from './ports.ts'
-import type { Contract, ContractState } from './types.ts'
+import type { Contract, ContractEmailList, ContractEmails, ContractQuota, ContractState, ContractTerms } from './types.ts'
 
 /** Returns the state at an instant. A contract is in force from its start to just before its end, unless it was revoked. */
 export const stateOf = ({ startsAt, endsAt, revokedAt }: Pick<Contract, 'startsAt' | 'endsAt' | 'revokedAt'>, now: Date): ContractState => {
@@ -16,12 +21,10 @@ export const isActive = (contract: Pick<Contract, 'startsAt' | 'endsAt' | 'revok
 /** Maximum number of clusters or contracts in one request. */
 export const maxBindings = 1000
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
-
 /** Returns a cluster's UID in lower case. It must be a UUID in the form of RFC 4122, of any version. */
 export const parseClusterUid = (text: string): Either<Failure<'ContractRequestInvalid'>, string> => {
-  const uid = text.toLowerCase()
-  return uuid.test(uid) ? right(uid) : left(ContractRequestInvalid('The UID of a cluster must be a UUID, such as 7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11.'))
+  const uid = uuidOf(text)
+  return uid !== undefined ? right(uid) : left(ContractRequestInvalid('The UID of a cluster must be a UUID, such as 7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11.'))
 }
 
 const maxTags = 50
@@ -46,7 +49,8 @@ export const parseDisplayName = (name: string): Either<Failure<'ContractRequestI
 
 const maxRecipients = 50
 const maxAddressLength = 254
-const address = /^[^\s@<>(),;:"\\[\]]{1,64}@[^\s@<>(),;:"\\[\]]{1,189}$/
+// No control character, and none that shows a text in another order than it has.
+const address = /^[^\s\p{Cc}\p{Cf}@<>(),;:"\\[\]]{1,64}@[^\s\p{Cc}\p{Cf}@<>(),;:"\\[\]]{1,189}$/u
 
 /** Returns mail addresses without surrounding space and repetitions, the domains in lower case. At most 50. */
 export const parseRecipients = (addresses: readonly string[]): Either<Failure<'ContractRequestInvalid'>, readonly string[]> => {
@@ -77,3 +81,170 @@ export const duplicateFeatures = (
     .filter(({ id, product }) => id !== contract.id && product === contract.product)
     .map((other) => ({ contract: { id: other.id, product: other.product }, features: other.features.filter((feature) => contract.features.includes(feature)) }))
     .filter(({ features }) => features.length > 0)
+
+/** Terms as a request has them. What is absent does not change, or gets its default in a new contract. */
+export interface ContractDraft extends Partial<Omit<ContractTerms, 'emails' | 'quota'>> {
+  readonly emails?: Partial<ContractEmails>
+  readonly quota?: Partial<ContractQuota>
+}
+
+type Invalid = Failure<'ContractRequestInvalid'>
+
+export const emailLists: readonly ContractEmailList[] = ['contactPerson', 'signingAuthority', 'licenseUsers', 'financeTeam', 'usageAlertClient', 'usageAlertAdmin']
+const noEmails = Object.fromEntries(emailLists.map((list) => [list, []])) as unknown as ContractEmails
+const noQuota: ContractQuota = { enabled: false, metric: 'memory_gib_month', limit: 0, alertThresholds: [], disableLicenseOnLimitReached: false }
+
+/** The values that a feature or product name can have inside a certificate and a URL. */
+const termWord = /^[a-z0-9](?:[a-z0-9.-]{0,62}[a-z0-9])?$/
+const maxFeatures = 100
+const maxRestrictions = 4000
+const maxThresholds = 10
+/** Beyond this year a certificate cannot be read by all verifiers. */
+const latestEnd = Date.UTC(9999, 0, 1)
+
+const parseEmails = (draft: Partial<ContractEmails>, known: ContractEmails): Either<Invalid, ContractEmails> => {
+  const emails: Record<ContractEmailList, readonly string[]> = { ...known }
+  for (const list of emailLists) {
+    const given = draft[list]
+    const parsed = given === undefined ? right(known[list]) : parseRecipients(given)
+    if (isLeft(parsed)) return parsed
+    emails[list] = parsed.right
+  }
+  return right(emails)
+}
+
+const quotaFault = ({ enabled, limit, alertThresholds }: ContractQuota): string | undefined => {
+  if (!Number.isFinite(limit) || limit < 0 || limit > 1e12) return 'quota.limit must be a number from 0 to 10^12.'
+  if (enabled && limit === 0) return 'quota.limit must be above 0 if the quota is enabled.'
+  if (alertThresholds.length > maxThresholds || alertThresholds.some((percent) => !Number.isInteger(percent) || percent < 1 || percent > 1000))
+    return `quota.alertThresholds has at most ${maxThresholds} integers from 1 to 1000.`
+  return undefined
+}
+
+/** Longer than any authority, and far from the last instant that a certificate can name. */
+const maxOfflineDays = 36_500
+const isOfflineDays = (days: Json | undefined): days is number => typeof days === 'number' && days >= 1 && days <= maxOfflineDays
+
+const offlineDaysIn = (restrictions: string): Json | undefined => {
+  const parsed = restrictions === '' ? undefined : parseJson(restrictions)
+  return parsed?.ok === true && isObject(parsed.value) ? parsed.value['offlineTtlDays'] : undefined
+}
+
+/** Returns for how many days an offline license is valid; undefined: until the end of the contract. */
+export const offlineDaysOf = (restrictions: string): number | undefined => {
+  const days = offlineDaysIn(restrictions)
+  return isOfflineDays(days) ? days : undefined
+}
+
+/** Days that cannot be read would not bound the licenses, although the vendor wanted that. */
+const offlineDaysFault = (restrictions: string): string | undefined => {
+  const days = offlineDaysIn(restrictions) ?? undefined
+  return days === undefined || isOfflineDays(days) ? undefined : `offlineTtlDays of restrictions must be a number from 1 to ${maxOfflineDays}.`
+}
+
+const restrictionsFault = (restrictions: string): string | undefined => {
+  if (restrictions === '') return undefined
+  if (restrictions.length > maxRestrictions) return `restrictions has at most ${maxRestrictions} characters.`
+  const parsed = parseJson(restrictions)
+  return parsed.ok && isObject(parsed.value) ? undefined : 'restrictions must be the text of a JSON object.'
+}
+
+const fault = ({ name, product, features, quota, restrictions, startsAt, endsAt }: ContractTerms): string | undefined => {
+  if (name.trim() === '' || name.length > 255) return 'name must have 1 to 255 characters.'
+  if (!termWord.test(product)) return 'product must be lower-case letters, digits, - and ., at most 64.'
+  if (features.length === 0 || features.length > maxFeatures || features.some((feature) => !termWord.test(feature)))
+    return `features must name 1 to ${maxFeatures} features of lower-case letters, digits, - and ., at most 64 each.`
+  if (Number.isNaN(startsAt.getTime()) || Number.isNaN(endsAt.getTime()) || endsAt.getTime() > latestEnd) return 'start and end must be instants before the year 9999.'
+  if (endsAt.getTime() <= startsAt.getTime()) return 'end must be later than start.'
+  return quotaFault(quota) ?? restrictionsFault(restrictions)
+}
+
+const defaults: ContractTerms = {
+  name: '',
+  product: '',
+  features: [],
+  emails: noEmails,
+  quota: noQuota,
+  startsAt: new Date(Number.NaN),
+  endsAt: new Date(Number.NaN),
+  allowsOffline: false,
+  bindsNewClusters: false,
+  disablesAnalytics: false,
+  enablesClientBilling: false,
+  restrictions: '',
+}
+
+/** Returns only the terms of a contract. */
+export const termsOf = (contract: ContractTerms): ContractTerms => {
+  const { name, product, features, emails, quota, startsAt, endsAt, allowsOffline, bindsNewClusters, disablesAnalytics, enablesClientBilling, restrictions } = contract
+  return { name, product, features, emails, quota, startsAt, endsAt, allowsOffline, bindsNewClusters, disablesAnalytics, enablesClientBilling, restrictions }
+}
+
+/** Returns the terms of a new contract, or of a contract after a change. Features are sorted and each is named once. */
+export const parseTerms = (draft: ContractDraft, contract: Contract | undefined): Either<Invalid, ContractTerms> => {
+  const known = contract === undefined ? defaults : termsOf(contract)
+  const emails = parseEmails(draft.emails ?? {}, known.emails)
+  if (isLeft(emails)) return emails
+  const merged: ContractTerms = { ...known, ...draft, emails: emails.right, quota: { ...known.quota, ...draft.quota } }
+  const terms = { ...merged, name: merged.name.trim(), features: [...new Set(merged.features)].sort() }
+  // Contracts that were made before this rule can still be changed.
+  const wrong = fault(terms) ?? (terms.restrictions === known.restrictions ? undefined : offlineDaysFault(terms.restrictions))
+  return wrong === undefined ? right(terms) : left(ContractRequestInvalid(wrong))
+}
+
+/** What a vendor shows about a product that contracts can be made for. */
+export interface ProductInfo {
+  readonly displayName: string
+  readonly productLine: string
+  readonly tierName: string
+  readonly twitterHandle: string
+  readonly quickstartLink: string
+  readonly features: readonly string[]
+  readonly mailingLists: readonly string[]
+}
+/** By the name that a contract has. */
+export type Products = Readonly<Record<string, ProductInfo>>
+export const ProductsToken = token<Products>('contracts.Products')
+
+const fields = ['DisplayName', 'ProductLine', 'TierName', 'TwitterHandle', 'QuickstartLink', 'Features', 'MailingLists']
+const isTexts = (value: unknown): boolean => value === undefined || (Array.isArray(value) && value.every((each) => typeof each === 'string'))
+
+const productFault = (name: string, info: unknown): string | undefined => {
+  if (!termWord.test(name)) return `the product ${name} must be lower-case letters, digits, - and ., at most 64`
+  if (!isObject(info)) return `the product ${name} must be an object`
+  const unknown = Object.keys(info).find((key) => !fields.includes(key))
+  if (unknown !== undefined) return `the product ${name} has the unknown field ${unknown}`
+  const { Features: features, MailingLists: lists, ...texts } = info
+  if (Object.values(texts).some((value) => typeof value !== 'string')) return `the fields of the product ${name} must be texts`
+  if (!isTexts(features) || !isTexts(lists)) return `Features and MailingLists of the product ${name} must be lists of texts`
+  const wrong = listAt(info, 'Features').find((feature) => !termWord.test(String(feature)))
+  return wrong === undefined ? undefined : `the feature ${String(wrong)} of the product ${name} must be lower-case letters, digits, - and ., at most 64`
+}
+
+/** Parses a JSON object of products by name. The Left says what is wrong. A field that is absent gets its default. */
+export const parseProducts = (text: string): Either<string, Products> => {
+  const parsed = parseJson(text)
+  if (!parsed.ok || !isObject(parsed.value)) return left('it must be a JSON object of products by name')
+  const products: Record<string, ProductInfo> = {}
+  for (const [name, info] of Object.entries(parsed.value)) {
+    const wrong = productFault(name, info)
+    if (wrong !== undefined) return left(wrong)
+    const text = (key: string, otherwise: string): string => (textAt(info, key) === '' ? otherwise : textAt(info, key))
+    products[name] = {
+      displayName: text('DisplayName', name),
+      productLine: text('ProductLine', name),
+      tierName: text('TierName', 'enterprise'),
+      twitterHandle: text('TwitterHandle', ''),
+      quickstartLink: text('QuickstartLink', ''),
+      features: listAt(info, 'Features').map(String),
+      mailingLists: listAt(info, 'MailingLists').map(String),
+    }
+  }
+  return right(products)
+}
+
+/** Returns the products that the vendor has listed. */
+export const makeListProducts =
+  ({ products }: { readonly products: Products }) =>
+  async (_call: SignedInCall<never>): Outcome<never, Products> =>
+    right(products)

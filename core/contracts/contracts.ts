@@ -1,16 +1,51 @@
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
 import type { UserStore } from '../identity/ports.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { laterByDays } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { AccountId } from '../kernel/ids.ts'
 import { definedFields, isSameSet } from '../kernel/json.ts'
+import type { Mail } from '../kernel/mail.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
-import type { SignedInCall } from '../kernel/principal.ts'
-import { makeAddressOf, recordEvent } from './contract-events.ts'
+import type { Call, SignedInCall } from '../kernel/principal.ts'
+import type { AuditEntry } from '../kernel/unit-of-work.ts'
+import { defineAudit } from '../kernel/unit-of-work.ts'
 import { parseRecipients } from './contract-rules.ts'
-import type { ContractEvents, ContractSelection, ContractStore, ContractUnitOfWork } from './ports.ts'
+import type { ContractEvents, ContractSelection, ContractStore, ContractStores, ContractUnitOfWork } from './ports.ts'
 import { ContractMissing } from './ports.ts'
-import type { Contract, ContractEvent, ContractId } from './types.ts'
+import type { Contract, ContractEmails, ContractEvent, ContractEventName, ContractId } from './types.ts'
+import { contractEventNames } from './types.ts'
+
+type RecordedContract = Pick<Contract, 'id' | 'name' | 'ownerId'>
+
+const auditOf = defineAudit('contract', contractEventNames, ({ id, name, ownerId }: RecordedContract) => ({ objectId: id, objectName: name, tenantId: ownerId }))
+
+/** One change to a contract: what happened, and who caused it. */
+export interface ContractChange {
+  readonly event: ContractEventName
+  /** The mail address of the user, or the name of the job. */
+  readonly by: string
+  readonly at: Date
+  readonly changes?: AuditEntry['changes']
+}
+
+/** Records a change in the history of the contract and in the audit log of its owner. */
+export const recordEvent = async (
+  { events, audit }: Pick<ContractStores, 'events' | 'audit'>,
+  contract: RecordedContract,
+  { event, by, at, changes }: ContractChange,
+): Promise<void> => {
+  await events.record(contract.id, event, by, at)
+  await audit.record(auditOf(contract, event, changes))
+}
+
+/** Returns the mail address under which the history of contracts shows the caller; the login if there is none. */
+export const makeAddressOf =
+  (users: Pick<UserStore, 'byId'>) =>
+  async ({ principal }: SignedInCall<never>): Promise<string> => {
+    const user = await users.byId(principal.userId)
+    return user === undefined || user.primaryEmail === '' ? principal.login : user.primaryEmail
+  }
 
 /** A contract as a request names it. */
 export interface ContractKey {
@@ -97,3 +132,52 @@ export const makeUpdatePreferences = ({ clock, unitOfWork, users }: PreferencesD
     })
   }
 }
+
+/** How many days before the end a contract's people are reminded, the last reminder first: it makes the earlier one unnecessary. */
+const reminderDays = [10, 45] as const
+type ReminderDays = (typeof reminderDays)[number]
+const batch = 100
+
+/** Returns who is reminded: those who decide about a contract or, if it names none, those who pay for it or use it. */
+const recipientsOf = ({ contactPerson, signingAuthority, financeTeam, licenseUsers }: ContractEmails): readonly string[] => {
+  const deciders = [...contactPerson, ...signingAuthority]
+  return [...new Set(deciders.length > 0 ? deciders : [...financeTeam, ...licenseUsers])]
+}
+
+/** A contract that is shorter than the period of a reminder needs none: its end was near from the beginning. */
+const isShorterThan = ({ startsAt, endsAt }: Contract, days: ReminderDays): boolean => laterByDays(startsAt, days).getTime() > endsAt.getTime()
+
+const mailTo = (to: string, { name, product, ownerId, ownerName, endsAt }: Contract, days: ReminderDays): Mail => ({
+  to,
+  subject: `The contract "${name.replace(/\p{Cc}/gu, ' ')}" ends within ${days} days`,
+  paragraphs: [
+    `The contract "${name}" of ${ownerName} for the product ${product} ends at ${endsAt.toISOString()}. Licenses of its clusters are not valid after that.`,
+    'To go on using the product, extend the contract in time and issue the licenses again.',
+  ],
+  accountId: ownerId,
+})
+
+/**
+ * Reminds the people of contracts by mail that these end, 45 and 10 days before. Returns the number of contracts that were
+ * due; run it until that is 0. The mails are posted in the transaction that records the reminder, so that none is sent twice,
+ * even by concurrent runs.
+ */
+export const makeRemindOfEnds =
+  ({ unitOfWork, clock }: { readonly unitOfWork: ContractUnitOfWork; readonly clock: Clock }) =>
+  async (call: Call): Promise<number> => {
+    const reminded = await unitOfWork.run<never, number>(call, async ({ contracts, mail }) => {
+      const now = clock.now()
+      let due = 0
+      for (const days of reminderDays) {
+        for (const contract of await contracts.listToRemind(days, now, laterByDays(now, days), batch)) {
+          due += 1
+          if (!(await contracts.markReminded(contract.id, days, now))) continue
+          if (days === 10) await contracts.markReminded(contract.id, 45, now)
+          if (isShorterThan(contract, days)) continue
+          for (const to of recipientsOf(contract.emails)) await mail.post(mailTo(to, contract, days))
+        }
+      }
+      return right(due)
+    })
+    return isRight(reminded) ? reminded.right : 0
+  }

@@ -5,23 +5,21 @@ import { laterByDays, laterBySeconds } from '../kernel/clock.ts'
 import { untilNotOvertaken } from '../kernel/concurrency.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
-import { isObject, parseJson } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { OpenAuthorities } from './authorities.ts'
+import { backdatedSeconds } from './authorities.ts'
 import type { BoundClusterKey } from './bindings.ts'
-import { makeAddressOf, recordEvent } from './contract-events.ts'
-import { stateOf } from './contract-rules.ts'
+import { offlineDaysOf, stateOf } from './contract-rules.ts'
+import { makeAddressOf, recordEvent } from './contracts.ts'
 import type { BindingStore, ContractStore, ContractUnitOfWork, LicenseContent, LicenseSigner, LicenseStore, QuotaUsage, Validity } from './ports.ts'
 import { ContractChanged, ContractClusterMissing, ContractMissing } from './ports.ts'
-import type { BoundCluster, Contract, ContractClusterId, License, LicenseKind } from './types.ts'
+import type { BoundCluster, Contract, ContractClusterId, License, LicenseKind, ReadLicense, ReadRevocations } from './types.ts'
 
 /** The contract is not in force, or does not allow offline licenses. */
 export const LicenseProhibited = defineFailure('LicenseProhibited', 'Prohibited')
 /** The quota of the contract is reached. */
 export const QuotaReached = defineFailure('QuotaReached', 'Forbidden')
 
-/** A cluster whose clock is slightly behind must not refuse a fresh license. */
-const backdatedSeconds = 300
 const onlineDays = 7
 
 export type IssueFailure =
@@ -40,15 +38,6 @@ export const flagsOf = ({ disablesAnalytics, enablesClientBilling, restrictions 
   ...(restrictions === '' ? {} : { Restrictions: restrictions }),
 })
 
-/** Longer than any authority, and far from the last instant that a certificate can name. */
-const maxOfflineDays = 36_500
-
-const offlineDaysOf = ({ restrictions }: Contract): number | undefined => {
-  const parsed = restrictions === '' ? undefined : parseJson(restrictions)
-  const days = parsed?.ok === true && isObject(parsed.value) ? parsed.value['offlineTtlDays'] : undefined
-  return typeof days === 'number' && days >= 1 && days <= maxOfflineDays ? days : undefined
-}
-
 /** A certificate has whole seconds. */
 const wholeSeconds = (milliseconds: number): number => Math.floor(milliseconds / 1000) * 1000
 
@@ -61,7 +50,7 @@ export interface LicenseWindow extends Validity {
 
 /** Returns the window of a license: never outside of the contract's own, and never outside of the authority's. */
 export const windowOf = (contract: Contract, kind: LicenseKind, now: Date, authority: Validity): LicenseWindow => {
-  const days = kind === 'online' ? onlineDays : offlineDaysOf(contract)
+  const days = kind === 'online' ? onlineDays : offlineDaysOf(contract.restrictions)
   const start = wholeSeconds(laterBySeconds(now, -backdatedSeconds).getTime())
   const latestEnd = wholeSeconds(Math.min(contract.endsAt.getTime(), authority.notAfter.getTime()))
   const end = days === undefined ? latestEnd : wholeSeconds(laterByDays(now, days).getTime())
@@ -202,3 +191,25 @@ export const makeIssueLicense = (deps: IssueDeps): Issue => {
 }
 
 const contractChanged = (): Failure<'ContractChanged'> => ContractChanged('The contract was changed during the request. Try again.')
+
+/** What a verifier asks for. */
+export interface VerificationRequest {
+  readonly now: Date
+  readonly feature: string | undefined
+  /** Undefined: the verifier does not read revocation lists. */
+  readonly revocations: ReadRevocations | undefined
+}
+
+/** Returns why a verifier must refuse a license; empty if it must accept it. */
+export const licenseFaults = (license: ReadLicense, { now, feature, revocations }: VerificationRequest): readonly string[] => [
+  ...(license.isTrusted ? [] : ['It is not signed by a known authority.']),
+  ...(license.isForClients ? [] : ['It is not a license: its extended key usage is not clientAuth.']),
+  ...(now.getTime() < license.notBefore.getTime() ? [`It is not valid before ${license.notBefore.toISOString()}.`] : []),
+  ...(now.getTime() > license.notAfter.getTime() ? [`It expired at ${license.notAfter.toISOString()}.`] : []),
+  ...(license.authorityEnd !== undefined && now.getTime() > license.authorityEnd.getTime() ? [`The authority that signed it expired at ${license.authorityEnd.toISOString()}.`] : []),
+  ...(license.matchesCluster === false ? ['It is for another cluster.'] : []),
+  ...(feature === undefined || license.features.includes(feature) ? [] : [`It does not license the feature ${feature}.`]),
+  // Without the list of its authority, a license would be accepted by removing that list from the file.
+  ...(revocations === undefined || license.authority === undefined || revocations.listed.has(license.authority) ? [] : ['There is no revocation list of the authority that signed it. Fetch a new one.']),
+  ...(revocations?.revoked.has(license.serial) === true ? ['It was revoked.'] : []),
+]

@@ -153,7 +153,9 @@ export interface ReadLicense {
   readonly notAfter: Date
   /** The license is signed by one of the authorities given. */
   readonly isTrusted: boolean
-  /** The end of the authority that signed it; undefined if it is not trusted. */
+  /** The fingerprint of the authority that signed it; undefined if it is not trusted. */
+  readonly authority: string | undefined
+  /** The end of that authority. */
   readonly authorityEnd: Date | undefined
   /** The certificate may be used to identify a client, as licenses are. */
   readonly isForClients: boolean
@@ -162,4 +164,12 @@ export interface ReadLicense {
    * `*.` and the organization of its authority is for every cluster.
    */
   readonly matchesCluster: boolean | undefined
+}
+
+/** What revocation lists say. */
+export interface ReadRevocations {
+  /** Serials, in decimal digits. */
+  readonly revoked: ReadonlySet<string>
+  /** The fingerprints of the authorities that signed the lists. */
+  readonly listed: ReadonlySet<string>
 }

@@ -1,6 +1,6 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
-import type { Hub, HubObject, HubReadFailure } from '../clusters/hubs/ports.ts'
-import { distribution } from '../clusters/hubs/vendor-types.ts'
+import type { Hub, HubKind, HubObject, HubReadFailure } from '../clusters/hubs/ports.ts'
+import { distribution } from '../clusters/hubs/types.ts'
 import type { Outcome } from '../kernel/failure.ts'
 import type { FreeObject } from '../kernel/json.ts'
 import { at, isObject, listAt, textAt } from '../kernel/json.ts'
@@ -144,3 +144,8 @@ export const statesOf = ({ featureSets, features }: Catalogue, installed: Instal
       }
     })
 }
+
+/** A release that Flux installs. */
+export const helmReleaseKind: HubKind = { apiVersion: 'helm.toolkit.fluxcd.io/v2', kind: 'HelmRelease', plural: 'helmreleases' }
+/** The label on a release with the name of its feature. */
+export const componentLabel = 'app.kubernetes.io/component'

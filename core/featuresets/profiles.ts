@@ -1,22 +1,64 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../authz/ports.ts'
-import { claimedUid } from '../clusters/hubs/managed-cluster-types.ts'
 import type { Hub, HubKey, HubKind, HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
 import { managedClusterKind } from '../clusters/hubs/ports.ts'
-import { distribution } from '../clusters/hubs/vendor-types.ts'
+import { claimedUid, distribution } from '../clusters/hubs/types.ts'
 import type { ClusterStore } from '../clusters/ports.ts'
 import type { Cluster } from '../clusters/types.ts'
 import type { ProfileJudge } from '../clustersets/ports.ts'
 import type { AccessGrant } from '../kernel/access.ts'
-import { defineFailure, type Failure, type Outcome } from '../kernel/failure.ts'
+import type { TimeSlices } from '../kernel/clock.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import { defineFailure } from '../kernel/failure.ts'
 import { at, isObject } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
-import type { TimeSlices } from '../kernel/clock.ts'
-import type { RequiredFeatures } from './built-in-profiles.ts'
-import { builtInProfiles } from './built-in-profiles.ts'
 import type { Feature } from './catalogue.ts'
 import { readFeature } from './catalogue.ts'
 import type { ClaimUnreadable, FeatureClaim, FeatureClaims } from './claims.ts'
+
+/** The features that a cluster profile requires, by feature set. */
+type RequiredFeatures = Readonly<Record<string, readonly string[]>>
+
+const databases = ['kubedb', 'kubedb-opscenter', 'kubedb-ui-presets']
+const observability = ['grafana-operator', 'kube-prometheus-stack', 'monitoring-operator', 'panopticon', 'prometheus-adapter']
+
+/** What the profiles for databases on any cluster have in common. */
+const databasePlatform: RequiredFeatures = {
+  'capi-core': ['cluster-presets'],
+  'opscenter-backup': ['kubestash', 'stash-presets'],
+  'opscenter-core': ['license-proxyserver'],
+  'opscenter-cost': ['keda', 'keda-add-ons-http'],
+  'opscenter-datastore': databases,
+  'opscenter-observability': observability,
+  'opscenter-security': ['cert-manager', 'cert-manager-csi-driver-cacerts'],
+  'opscenter-storage': ['snapshot-controller'],
+  'opscenter-tools': ['sidekick', 'supervisor'],
+}
+
+/** What the profiles for databases on the clusters of a cloud have in common. */
+const cloudDatabases = (provider: string): RequiredFeatures => ({
+  'capi-core': ['cluster-presets', 'capi-ops-manager'],
+  crossplane: ['crossplane', provider],
+  'opscenter-core': ['license-proxyserver'],
+  'opscenter-datastore': databases,
+  'opscenter-tools': ['sidekick', 'supervisor'],
+})
+
+const saas = { 'saas-core': ['catalog-manager', 'service-gateway-presets'] }
+
+/** The profiles of the distribution, for clusters that do not have them as objects. */
+export const builtInProfiles: ReadonlyMap<string, RequiredFeatures> = new Map<string, RequiredFeatures>([
+  ['generic', { 'opscenter-core': ['license-proxyserver'] }],
+  ['dbaas-generic', { ...databasePlatform, ...saas }],
+  ['dbaas-client-org', { ...databasePlatform, 'saas-core': ['catalog-manager'] }],
+  ['dbaas-aks', cloudDatabases('kubedb-provider-azure')],
+  ['dbaas-eks', { ...cloudDatabases('kubedb-provider-aws'), 'capi-capa': ['cluster-autoscaler', 'aws-credential-manager', 'aws-ebs-csi-driver'] }],
+  ['dbaas-gke', cloudDatabases('kubedb-provider-gcp')],
+  [
+    'observability-cluster',
+    { ...databasePlatform, ...saas, 'opscenter-observability': [...observability, 'prom-label-proxy', 'thanos-operator', 'tenant-operator'] },
+  ],
+])
 
 /** Neither the cluster nor this service has a cluster profile of that name. */
 export const ProfileMissing = defineFailure('ProfileMissing', 'NotFound')

@@ -1,16 +1,15 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Hub, HubChangeFailure, HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
-import { distribution } from '../clusters/hubs/vendor-types.ts'
+import { distribution } from '../clusters/hubs/types.ts'
 import { atATime } from '../kernel/concurrency.ts'
 import { defineFailure, type Failure, type Outcome } from '../kernel/failure.ts'
 import { at, listAt, textAt } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import { defineAudit, recordChange } from '../kernel/unit-of-work.ts'
-import { installedIn } from './catalogue.ts'
+import { installedIn, componentLabel, helmReleaseKind } from './catalogue.ts'
 import type { ClusterSetRef, OpenedSet, SetReadFailure } from './cluster-set.ts'
 import { listMembers, openSet } from './cluster-set.ts'
-import { componentLabel, helmReleaseKind } from './releases.ts'
 
 const { suiteFeature, pinnedVersion, observedVersion } = distribution
 const { setProfile, profileBinding, feature: featureKind } = distribution.kinds

@@ -1,18 +1,17 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { manifestWorkKind } from '../clusters/hubs/kind-types.ts'
+import { manifestWorkKind, distribution } from '../clusters/hubs/types.ts'
 import type { Hub, HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
-import { distribution } from '../clusters/hubs/vendor-types.ts'
+import { getOrMake } from '../kernel/cache.ts'
 import type { TimeSlices } from '../kernel/clock.ts'
 import { defineFailure, type Failure, type Outcome } from '../kernel/failure.ts'
 import { definedFields, listAt, textAt } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { Catalogue, InstalledFeature, InstalledFeatures } from './catalogue.ts'
-import { installedIn, readFeatures } from './catalogue.ts'
+import { installedIn, readFeatures, helmReleaseKind } from './catalogue.ts'
 import type { FeatureClaim, FeatureClaims } from './claims.ts'
 import type { ClusterSetRef, SetReadFailure } from './cluster-set.ts'
 import { findMembers } from './cluster-set.ts'
 import type { VersionInRange } from './ports.ts'
-import { helmReleaseKind } from './releases.ts'
 
 /** The feature is neither in the catalogue of the hub nor installed on the cluster set. */
 export const FeatureMissing = defineFailure('FeatureMissing', 'NotFound')
@@ -54,8 +53,7 @@ export const unreadyFeatures = (works: readonly Pick<HubObject, 'namespace' | 'b
       if (textAt(manifest, 'resourceMeta', 'kind') !== helmReleaseKind.kind) continue
       const ready = listAt(manifest, 'statusFeedback', 'values').find((each) => textAt(each, 'name') === 'Ready')
       if (textAt(ready, 'fieldValue', 'string') !== 'False') continue
-      const features = found.get(namespace) ?? new Set<string>()
-      found.set(namespace, features.add(textAt(manifest, 'resourceMeta', 'name')))
+      getOrMake(found, namespace, () => new Set()).add(textAt(manifest, 'resourceMeta', 'name'))
     }
   }
   return found
@@ -72,12 +70,7 @@ const makeSpokeFeatures = (claims: FeatureClaims, works: readonly HubObject[]): 
 /** Remembers the answers for each version and range: many spokes have the same versions, and a range is slow to parse. */
 export const rememberedRanges = (isInRange: VersionInRange): VersionInRange => {
   const known = new Map<string, boolean>()
-  return (version, range) => {
-    const key = `${version}\n${range}`
-    const answer = known.get(key) ?? isInRange(version, range)
-    known.set(key, answer)
-    return answer
-  }
+  return (version, range) => getOrMake(known, `${version}\n${range}`, () => isInRange(version, range))
 }
 
 /** Compares the clusters of a set with it, one after the other. */
@@ -101,8 +94,7 @@ export const makeSyncComparison = (installed: InstalledFeatures, { features }: P
   const count = (name: string, wanted: InstalledFeature | undefined, cluster: string, spoke: SpokeFeatures): void => {
     const inStep = isInStep(name, wanted, spoke, isInRange)
     if (inStep === undefined) return
-    const tally = tallies.get(name) ?? newTally()
-    tallies.set(name, tally)
+    const tally = getOrMake(tallies, name, newTally)
     if (inStep) tally.insyncClusters.push(cluster)
     else tally.outOfSyncClusters.push(cluster)
   }

@@ -18,3 +18,12 @@ export interface Caches {
   make<K extends string | number, V extends object>(limits: CacheLimits<V>): Cache<K, V>
 }
 export const CachesToken = token<Caches>('kernel.Caches')
+
+/** Returns the value of a key. If there is none, makes it and keeps it. */
+export const getOrMake = <K, V>(map: { get(key: K): V | undefined; set(key: K, value: V): unknown }, key: K, make: () => NoInfer<V>): V => {
+  const known = map.get(key)
+  if (known !== undefined) return known
+  const made = make()
+  map.set(key, made)
+  return made
+}

@@ -42,6 +42,17 @@ export interface Pause {
 }
 export const PauseToken = token<Pause>('kernel.Pause')
 
+/** Lets the event loop turn between the steps of work that takes long, so that other requests are answered. */
+export interface PauseInLongTurn {
+  /**
+   * Returns undefined while the present turn of the event loop has lasted at most `milliseconds`, else a promise that resolves in a later
+   * turn. Without a number it is a little longer than an ordinary request takes; background work gives 0, and does one step in each turn.
+   * Those that wait resume in the order in which they came, one in each turn.
+   */
+  (milliseconds?: number): Promise<void> | undefined
+}
+export const PauseInLongTurnToken = token<PauseInLongTurn>('kernel.PauseInLongTurn')
+
 /** Runs short synchronous tasks one after the other, and yields to the event loop between them. */
 export interface TimeSlices {
   /** Rejects with the error that the task throws. */

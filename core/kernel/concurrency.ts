@@ -51,25 +51,27 @@ export const makeSharedWork = <A>(): SharedWork<A> => {
 }
 
 /**
- * Runs `work` on every item, at most `limit` at a time, and returns the results in the order of the items. If one throws, no
- * further item is started, and the promise rejects.
+ * Runs `work` on every item, at most `limit` at a time, and returns the results in the order of the items. `lane` is an integer from 0 to
+ * below `limit`; items that run at the same time have different ones. If one throws, no further item is started, and the promise rejects
+ * with that error once all that were started have ended.
  */
-export const mapWithin = async <A, B>(items: readonly A[], limit: number, work: (item: A) => Promise<B>): Promise<readonly B[]> => {
+export const mapWithin = async <A, B>(items: readonly A[], limit: number, work: (item: A, index: number, lane: number) => Promise<B>): Promise<readonly B[]> => {
   const results: B[] = []
+  const failures: unknown[] = []
   const waiting = items.entries()
-  let isOver = false
-  const worker = async (): Promise<void> => {
+  const worker = async (lane: number): Promise<void> => {
     for (const [index, item] of waiting) {
-      if (isOver) return
-      results[index] = await work(item)
+      if (failures.length > 0) return
+      try {
+        results[index] = await work(item, index, lane)
+      } catch (error) {
+        failures.push(error)
+      }
     }
   }
-  try {
-    await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker))
-    return results
-  } finally {
-    isOver = true
-  }
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, (_, lane) => worker(lane)))
+  if (failures.length > 0) throw failures[0]
+  return results
 }
 
 /** Like `mapWithin`, for work that may fail: starts no more work after a Left, and returns the first Left. */

@@ -20,6 +20,14 @@ export type ClusterId = Brand<number, 'ClusterId'>
 /** The name of a user or an organization in its original spelling: 1 to 40 ASCII characters. */
 export type AccountName = Brand<string, 'AccountName'>
 
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+/** Returns a UUID in the form of RFC 4122, of any version, in lower case; undefined if the text is none. */
+export const uuidOf = (text: string): string | undefined => {
+  const lower = text.toLowerCase()
+  return uuid.test(lower) ? lower : undefined
+}
+
 /** Why a text is not a valid name: its form is wrong, or the word is reserved. */
 export interface AccountNameRefused {
   readonly reason: 'INVALID' | 'RESERVED'

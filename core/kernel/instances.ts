@@ -36,3 +36,24 @@ export interface LeaseStore {
   release(lease: Lease): Promise<void>
 }
 export const LeaseStoreToken = token<LeaseStore>('kernel.LeaseStore')
+
+/**
+ * Does work while a lease of `ttlSeconds` is renewed, four times within its length. The signal of the work is aborted when `ending` is,
+ * or when the lease is lost. A database that does not answer does not prove that: the next renewal tells. The caller releases the lease.
+ */
+export const whileHeld = async <A>(leases: LeaseStore, lease: Lease, ttlSeconds: number, ending: AbortSignal, work: (signal: AbortSignal) => Promise<A>): Promise<A> => {
+  const lost = new AbortController()
+  const renew = async (): Promise<void> => {
+    try {
+      if (!(await leases.renew(lease, ttlSeconds))) lost.abort(new Error(`The lease ${lease.name} is lost.`))
+    } catch {
+      // If no renewal succeeds in time, the lease expires and the next one reports it.
+    }
+  }
+  const beat = setInterval(() => void renew(), (ttlSeconds * 1000) / 4)
+  try {
+    return await work(AbortSignal.any([ending, lost.signal]))
+  } finally {
+    clearInterval(beat)
+  }
+}

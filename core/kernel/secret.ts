@@ -1,3 +1,4 @@
+import { getOrMake } from './cache.ts'
 import type { FreeObject, Json } from './json.ts'
 import { isObject } from './json.ts'
 import { token } from './token.ts'
@@ -163,10 +164,7 @@ const soughtIn = (values: readonly (FreeObject | undefined)[], least: number, is
   for (const each of values) gather(each, isSoughtAtFirst)
   const byHead = new Map<string, string[]>()
   for (const text of [...found].sort((a, b) => b.length - a.length)) {
-    const head = text.slice(0, headLength)
-    const known = byHead.get(head)
-    if (known === undefined) byHead.set(head, [text])
-    else known.push(text)
+    getOrMake(byHead, text.slice(0, headLength), () => []).push(text)
   }
   return { byHead, isTooMuch: room < 0 }
 }

@@ -6,7 +6,7 @@ import type { Log } from '../kernel/log.ts'
 import type { MailOutbox } from '../kernel/mail.ts'
 import type { Call } from '../kernel/principal.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
-import type { ClaimedMail, DeliverMail, DeliveryCount, OutboxNotifier, Mailer, MailQueue } from './ports.ts'
+import type { ClaimedMail, DeliverMail, DeliveryCount, Mailer, MailQueue, OutboxNotifier } from './ports.ts'
 
 /** Seconds after which an unfinished attempt counts as dead. A mailer ends its attempts well before. */
 const mailLeaseSeconds = 120
@@ -108,3 +108,38 @@ export const notifyAfterCommit = <Stores extends { readonly mail: MailOutbox }>(
     return outcome
   },
 })
+
+export interface StoppableBell extends OutboxNotifier {
+  /** Starts no further delivery and waits for the one in progress. */
+  stop(): Promise<void>
+}
+
+/** Runs `deliver` in this process, one run at a time. Rings during a run cause one more run. */
+export const makeOutboxNotifier = (deliver: DeliverMail, log: Log): StoppableBell => {
+  const stopping = new AbortController()
+  let running: Promise<void> | undefined
+  let rangMeanwhile = false
+  const round = async (): Promise<void> => {
+    // The current response is sent first.
+    await new Promise((resume) => setImmediate(resume))
+    do {
+      rangMeanwhile = false
+      try {
+        if (!stopping.signal.aborted) await deliver(stopping.signal)
+      } catch (error) {
+        log.warn({ reason: error instanceof Error ? error.name : 'unknown' }, 'mail could not be sent right away; it is tried again')
+      }
+    } while (rangMeanwhile)
+  }
+  return {
+    ring() {
+      if (stopping.signal.aborted) return
+      if (running !== undefined) rangMeanwhile = true
+      else running = round().finally(() => (running = undefined))
+    },
+    async stop() {
+      stopping.abort()
+      await running
+    },
+  }
+}

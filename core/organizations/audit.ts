@@ -1,7 +1,7 @@
 import { defineAudit } from '../kernel/unit-of-work.ts'
 import { definedFields } from '../kernel/json.ts'
 import type { OrgId, TokenId } from '../kernel/ids.ts'
-import type { Robot } from './robots/ports.ts'
+import type { Robot } from './ports.ts'
 import type { Organization, Team } from './types.ts'
 
 /** Returns the audit row of an action on an organization. The name is absent where the change does not read it. */

@@ -1,30 +1,123 @@
+import type { AvatarStore } from '../identity/accounts/ports.ts'
+import type { AccessTokenStore } from '../identity/ports.ts'
 import type { EntryContext, PermissionRef } from '../kernel/access.ts'
-import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
-import type { OrgId, RoleId, TeamId, TokenId, UserId } from '../kernel/ids.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
+import type { OrgId, RoleId, TeamId, TokenId, UserId } from '../kernel/ids.ts'
 import type { MailOutbox } from '../kernel/mail.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { RightsStore } from '../kernel/rights.ts'
 import { token } from '../kernel/token.ts'
-import type { AvatarStore } from '../identity/accounts/ports.ts'
-import type { AccessTokenStore } from '../identity/ports.ts'
+import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { InvitationStore } from './invitations/ports.ts'
-import type { PolicyStore } from './organizations/ports.ts'
-import type { RobotStore } from './robots/ports.ts'
 import type {
   AccountSummary,
   BlockingObject,
+  MemberRights,
   Membership,
   Organization,
   OrganizationProfile,
   OrganizationToken,
-  MemberRights,
   Team,
   TeamInOrganization,
   TeamPermission,
   Visibility,
 } from './types.ts'
+
+/** Another robot account of the organization has this name. */
+export const RobotNameTaken = defineFailure('RobotNameTaken', 'Unprocessable')
+
+/** A non-human account: it has no password, no address, and no rights outside its organization. */
+export interface Robot {
+  readonly id: UserId
+  readonly orgId: OrgId
+  /** Unique within the organization; lower case. */
+  readonly name: string
+  /** The organization's name, `+`, and the robot's name. No user's name contains a plus sign. */
+  readonly login: string
+  readonly description: string
+  readonly isActive: boolean
+  /** Teams of the organization, ascending. They are the only source of the robot's rights. */
+  readonly teamIds: readonly TeamId[]
+  readonly createdAt: Date
+  readonly version: number
+}
+
+export interface NewRobot {
+  readonly orgId: OrgId
+  readonly orgName: string
+  readonly name: string
+  readonly description: string
+  readonly createdAt: Date
+}
+export type RobotChanges = Partial<Pick<Robot, 'description' | 'isActive'>>
+
+/** Robot accounts. Each read and change is limited to one organization. */
+export interface RobotStore {
+  /** Sorted by name. */
+  list(orgId: OrgId, page: PageRequest): Promise<Page<Robot>>
+  find(orgId: OrgId, id: UserId): Promise<Robot | undefined>
+  /** Returns the number of robot accounts of the organization. */
+  count(orgId: OrgId): Promise<number>
+  /** Inserts account, user, robot and membership, without a team. */
+  insert(robot: NewRobot): Outcome<Failure<'RobotNameTaken'>, UserId>
+  /** Increments the version. Returns false if the robot does not exist or, with `expectedVersion`, has another version. */
+  update(orgId: OrgId, id: UserId, changes: RobotChanges, expectedVersion: number | undefined): Promise<boolean>
+  /** Deletes the account with its tokens, teams and grants. */
+  remove(orgId: OrgId, id: UserId): Promise<void>
+}
+export const RobotStoreToken = token<RobotStore>('organizations.RobotStore')
+
+export const maxRobotNameLength = 22
+/** Returns the login of a robot. */
+export const robotLogin = (orgName: string, name: string): string => `${orgName}+${name}`
+
+/** What an organization requires of its members beyond their rights. */
+export interface OrganizationPolicy {
+  /** The instant from which members need a second factor; undefined if none is required. */
+  readonly secondFactorFrom: Date | undefined
+  /** The number of days between switching the requirement on and that instant. */
+  readonly graceDays: number
+  /** In days; 0 means no limit. */
+  readonly maxTokenLifeDays: number
+  /** Incremented by each change. */
+  readonly version: number
+}
+
+export type PolicyContent = Omit<OrganizationPolicy, 'version'>
+
+/** The notices about the second factor that a member has received; each includes those before it. */
+export const notices = ['none', 'comes', 'near'] as const
+export type SecondFactorNotice = (typeof notices)[number]
+
+/** A member who lacks a required second factor and has not received all notices. */
+export interface DueNotice {
+  readonly orgId: OrgId
+  readonly orgName: string
+  readonly userId: UserId
+  readonly login: string
+  readonly email: string
+  readonly secondFactorFrom: Date
+  readonly told: SecondFactorNotice
+}
+
+/** The policies of organizations, and the notices sent. */
+export interface PolicyStore {
+  find(orgId: OrgId): Promise<OrganizationPolicy | undefined>
+  /** Returns false if the organization does not exist or its policy has another version than `expectedVersion`. */
+  replace(orgId: OrgId, content: PolicyContent, expectedVersion: number): Promise<boolean>
+  hasSecondFactor(userId: UserId): Promise<boolean>
+  /** Resets the notices, so that all members are notified again. */
+  forgetNotices(orgId: OrgId): Promise<void>
+  /**
+   * Returns at most `limit` members to notify: at once when the requirement is set, and again when it starts before
+   * `nearBefore`.
+   */
+  dueNotices(nearBefore: Date, limit: number): Promise<readonly DueNotice[]>
+  /** Updates conditionally. Returns false if a concurrent run notified the member already, or the member left. */
+  markTold(orgId: OrgId, userId: UserId, told: SecondFactorNotice): Promise<boolean>
+}
+export const PolicyStoreToken = token<PolicyStore>('organizations.PolicyStore')
 
 /** A user or another organization has this name. */
 export const OrganizationNameTaken = defineFailure('OrganizationNameTaken', 'Unprocessable')

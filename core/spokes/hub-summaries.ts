@@ -9,7 +9,7 @@ import type { Outcome } from '../kernel/failure.ts'
 import { mapWithin } from '../kernel/concurrency.ts'
 import type { AccountId } from '../kernel/ids.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
-import { addOnDefinitionKind } from './kinds.ts'
+import { addOnDefinitionKind } from './ports.ts'
 
 const nodeKind: HubKind = { apiVersion: 'v1', kind: 'Node', plural: 'nodes' }
 

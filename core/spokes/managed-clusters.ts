@@ -1,15 +1,42 @@
+import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../authz/ports.ts'
-import { claimedUid, isAccepted, statedUrl } from '../clusters/hubs/managed-cluster-types.ts'
 import type { Hub, HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
 import { clusterSetLabel, managedClusterKind } from '../clusters/hubs/ports.ts'
+import { claimedUid, distribution, hubUserName, isAccepted, statedUrl } from '../clusters/hubs/types.ts'
 import type { ClusterStore } from '../clusters/ports.ts'
 import type { AccessGrant } from '../kernel/access.ts'
 import type { Outcome } from '../kernel/failure.ts'
-import { definedFields, textAt } from '../kernel/json.ts'
+import type { UserId } from '../kernel/ids.ts'
+import { definedFields, listAt, textAt } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import { joinListPages, readListPage } from './list-text.ts'
-import { spokesGrantedTo } from './role-bindings.ts'
+
+const { spokeRoleBinding, setRoleBinding } = distribution.kinds
+
+/** The set that contains every spoke of its hub, whatever their labels. */
+const everySpoke = 'global'
+
+const names = (binding: HubObject, user: string): boolean =>
+  listAt(binding.body, 'subjects').some((subject) => textAt(subject, 'kind') === 'User' && textAt(subject, 'name') === user)
+
+/** A hub without the kind has no bindings of it. */
+const orNone = (listed: Either<HubReadFailure, readonly HubObject[]>): typeof listed =>
+  isLeft(listed) && listed.left.tag === 'NotAHub' ? right([]) : listed
+
+/** Returns whether the role bindings of a hub give the user a role on a spoke, by its name or by its cluster set. */
+const spokesGrantedTo = async (
+  userId: UserId,
+  hub: Pick<Hub, 'list'>,
+): Outcome<HubReadFailure, (spoke: { readonly name: string; readonly clusterSet?: string }) => boolean> => {
+  const [ofClusters, ofSets] = await Promise.all([hub.list(spokeRoleBinding).then(orNone), hub.list(setRoleBinding).then(orNone)])
+  if (isLeft(ofClusters)) return ofClusters
+  if (isLeft(ofSets)) return ofSets
+  const user = hubUserName(userId)
+  const spokes = new Set(ofClusters.right.filter((binding) => names(binding, user)).map(({ namespace }) => namespace))
+  const sets = new Set(ofSets.right.filter((binding) => names(binding, user)).map(({ body }) => textAt(body, 'clusterSetRef', 'name')))
+  return right(({ name, clusterSet }) => spokes.has(name) || sets.has(everySpoke) || (clusterSet !== undefined && sets.has(clusterSet)))
+}
 
 /** What the lists show of a spoke. Empty fields are unknown. */
 export interface ManagedCluster {

@@ -1,11 +1,12 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { ClusterStore, ClusterStores, ClusterUnitOfWork } from '../clusters/ports.ts'
 import type { Cluster, ClusterChange } from '../clusters/types.ts'
-import { defineAudit, type AuditEntry } from '../kernel/unit-of-work.ts'
 import { untilNotOvertaken } from '../kernel/concurrency.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
-import type { AccountId } from '../kernel/ids.ts'
+import type { AccountId, ClusterId } from '../kernel/ids.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
+import type { AuditEntry } from '../kernel/unit-of-work.ts'
+import { defineAudit } from '../kernel/unit-of-work.ts'
 
 /** Returns the audit row of a step in the life of a spoke. The object of the row is the record of the hub. */
 export const lifeAuditOf = defineAudit(
@@ -49,3 +50,10 @@ export const changeRecord = async (
   }
   return untilNotOvertaken(maxAttempts, isClusterChanged, () => unitOfWork.run(call, once))
 }
+
+/** Returns the audit row of an action on the spokes of a hub. The object of the row is the record of the hub. */
+export const auditOf = defineAudit(
+  'cluster',
+  ['cluster.spoke_accepted', 'cluster.spoke_requests_approved', 'cluster.spoke_command_issued', 'cluster.accounts_synced'],
+  ({ id, ownerId, name }: { readonly id: ClusterId; readonly ownerId: AccountId; readonly name: string }) => ({ objectId: id, objectName: name, tenantId: ownerId }),
+)

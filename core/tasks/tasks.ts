@@ -5,15 +5,16 @@ import type { ObjectLocator } from '../kernel/access.ts'
 import { entryContext } from '../kernel/access.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
-import { definedFields } from '../kernel/json.ts'
 import type { AccountId } from '../kernel/ids.ts'
+import { definedFields } from '../kernel/json.ts'
+import type { Log } from '../kernel/log.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
-import type { Principal, SignedInCall } from '../kernel/principal.ts'
+import type { OwnCall, Principal, SignedInCall } from '../kernel/principal.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
-import type { EventPublisher, TaskBus, TaskEnd, TaskFilter, TaskOfAccount, TaskStore, TaskStores } from './ports.ts'
+import type { EventPublisher, TaskBus, TaskEnd, TaskFilter, TaskOfAccount, TaskRetention, TaskStore, TaskStores } from './ports.ts'
 import { TaskMissing } from './ports.ts'
-import { auditOf, bounded, cancelDecision, endEvent } from './task-rules.ts'
-import type { Task, TaskEvent } from './types.ts'
+import { auditOf, bounded, cancelDecision, endEvent, keptEnded } from './task-rules.ts'
+import type { Task, TaskEvent, TaskId } from './types.ts'
 import { isFinal } from './types.ts'
 
 /** The relation on an account that allows seeing all of its tasks. */
@@ -247,3 +248,56 @@ const cancelledBefore = (task: Task, by: string): TaskEnd => ({
   state: 'cancelled',
   message: bounded(`${task.title}: ${by} cancelled it before it began. Nothing was changed.`, 1000),
 })
+
+export interface RetireTasksDeps {
+  readonly retention: TaskRetention
+  readonly unitOfWork: UnitOfWork<TaskStores>
+  readonly publisher: Pick<EventPublisher, 'kick'>
+  readonly ownCall: OwnCall
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Days for which an ended task can be read, with its events. */
+const keptDays = 7
+const abandonedAfterDays = 1
+const atOnce = 200
+
+/** Removes old tasks and those beyond an account's limit, and ends tasks that no process can run, so that they do not hold locks for ever. */
+export const makeRetireTasks = (deps: RetireTasksDeps) =>
+  async (signal: AbortSignal): Promise<void> => {
+    const abandoned = await deps.retention.abandoned(abandonedAfterDays, atOnce)
+    for (const id of abandoned) await giveUp(deps, id, signal)
+    if (abandoned.length > 0) {
+      deps.log.warn({ tasks: abandoned.length }, 'tasks were ended that no instance knows how to do')
+      deps.publisher.kick()
+    }
+    let removed = 0
+    for (let piece = atOnce; piece === atOnce && !signal.aborted; removed += piece) piece = await deps.retention.removeEnded(keptDays, atOnce)
+    if (removed > 0) deps.log.info({ removed, keptDays }, 'tasks that ended long ago were removed')
+    await removeSurplus(deps, signal)
+  }
+
+/** Accepting a task removes surplus ones; this removes what remains. */
+const removeSurplus = async ({ retention, log }: RetireTasksDeps, signal: AbortSignal): Promise<void> => {
+  let removed = 0
+  for (const tenantId of await retention.tenantsBeyond(keptEnded, atOnce)) {
+    for (let piece = atOnce; piece === atOnce && !signal.aborted; removed += piece) piece = await retention.removeEndedBeyond(tenantId, keptEnded, atOnce)
+  }
+  if (removed > 0) log.info({ removed, keptEnded }, 'ended tasks beyond those that an account keeps were removed')
+}
+
+const giveUp = async ({ unitOfWork, ownCall, clock }: RetireTasksDeps, id: TaskId, signal: AbortSignal): Promise<void> => {
+  await unitOfWork.run<never, void>(ownCall('tasks.retire', signal), async ({ tasks }) => {
+    const task = await tasks.lock(id)
+    if (task === undefined || isFinal(task.state)) return right(undefined)
+    const end: TaskEnd = {
+      state: task.state === 'queued' ? 'failed' : 'unknown',
+      message: `${task.title}: this work was not done.`,
+      error: 'No instance of the service knows this kind of work.',
+    }
+    await tasks.append(id, [endEvent(task, end, clock.now())])
+    await tasks.endUnattended(id, end)
+    return right(undefined)
+  })
+}

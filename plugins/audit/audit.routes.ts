@@ -1,7 +1,7 @@
 import { path, requires, signedIn, siteAdmin } from '../kit/access.ts'
 import { PathName, request } from '../kit/codecs.ts'
 import { list, text } from '../kit/reply.ts'
-import { routesOf } from '../kit/shared-route.ts'
+import { routesOf } from '../kit/route.ts'
 import { AuditEventResponse, AuditExportQuery, AuditQuery } from './codecs.ts'
 
 const organizationRoute = routesOf({

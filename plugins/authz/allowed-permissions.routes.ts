@@ -2,8 +2,7 @@ import * as t from 'io-ts'
 import { ObjectIdentifierInvalid } from '../../core/authz/allowed-permissions.ts'
 import { query, read, requiresWithin } from '../kit/access.ts'
 import { json } from '../kit/reply.ts'
-import { body } from '../kit/route.ts'
-import { routesOf } from '../kit/shared-route.ts'
+import { body, routesOf } from '../kit/route.ts'
 import { AuthObjectAllowedPermissions, AuthObjectIdentifiers, InOrganization, ObjectPath } from './codecs.ts'
 
 const route = routesOf({

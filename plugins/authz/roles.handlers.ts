@@ -4,7 +4,7 @@ import { AuthorizationSchemaToken, RoleStoreToken, RoleUnitOfWorkToken } from '.
 import type { Role, RolePrincipal } from '../../core/authz/types.ts'
 import type { PermissionDefinition } from '../../core/kernel/access.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
-import { orgOf } from '../kit/grant.ts'
+import { orgOf } from '../kit/access.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
 import {

@@ -11,8 +11,7 @@ import type { RoleId } from '../../core/kernel/ids.ts'
 import { memberOf, path, query, requires, requiresWithin } from '../kit/access.ts'
 import { pathId, request } from '../kit/codecs.ts'
 import { empty, json, list, versioned } from '../kit/reply.ts'
-import { body } from '../kit/route.ts'
-import { routesOf } from '../kit/shared-route.ts'
+import { body, routesOf } from '../kit/route.ts'
 import {
   AvailablePermissions,
   CreateRoleRequest,

@@ -2,7 +2,7 @@ import { BusHasNoCredentials, BusRefused, BusTokenMissing } from '../../core/bus
 import { path, requiresWithin, signedIn, siteAdmin, write } from '../kit/access.ts'
 import { FreeObjectCodec } from '../kit/codecs.ts'
 import { empty, json, list } from '../kit/reply.ts'
-import { routesOf } from '../kit/shared-route.ts'
+import { routesOf } from '../kit/route.ts'
 import { BusAccount, BusCredentialsResponse, BusTokenPath, OrgBusPath, OrgBusTokenPath } from './codecs.ts'
 
 const tag = 'Identity - Users & Settings'

@@ -13,7 +13,7 @@ import {
   makeShowRepository,
 } from '../../core/chart-repositories/repositories.ts'
 import type { RepositoryClaim } from '../../core/chart-repositories/repository-rules.ts'
-import { makeRepositorySafe } from '../../core/chart-repositories/sealed-credentials.ts'
+import { makeRepositorySafe } from '../../core/chart-repositories/repository-rules.ts'
 import type { ChartRepository, ChartVersion as Version } from '../../core/chart-repositories/types.ts'
 import { ClusterStoreToken } from '../../core/clusters/ports.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'

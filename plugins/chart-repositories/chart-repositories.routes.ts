@@ -10,8 +10,7 @@ import {
 import { ChartMissing, ChartSourceRefused, ChartSourceUnreachable } from '../../core/packages/charts/ports.ts'
 import { requires, signedIn } from '../kit/access.ts'
 import { empty, json, list, versioned } from '../kit/reply.ts'
-import { body } from '../kit/route.ts'
-import { routesOf } from '../kit/shared-route.ts'
+import { body, routesOf } from '../kit/route.ts'
 import {
   accountInPath,
   AccountPath,

@@ -1,5 +1,5 @@
 import type * as t from 'io-ts'
-import { makeListBuckets } from '../../core/clouds/buckets.ts'
+import { makeListBuckets, makeStorageKeys } from '../../core/clouds/buckets.ts'
 import {
   makeCompleteCredential,
   makeCreateCredential,
@@ -10,7 +10,6 @@ import {
   makeShowCredential,
 } from '../../core/clouds/credentials.ts'
 import { BucketDirectoryToken, CloudCredentialStoreToken, CloudUnitOfWorkToken, ServiceAccountReaderToken } from '../../core/clouds/ports.ts'
-import { makeStorageKeys } from '../../core/clouds/storage-keys.ts'
 import type { CredentialForm } from '../../core/clouds/types.ts'
 import { ClustersAsCallerToken, KubeconfigParserToken } from '../../core/clusters/ports.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'

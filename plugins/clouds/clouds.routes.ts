@@ -16,8 +16,7 @@ import { SecondFactorDemanded, TokenLifeTooLong } from '../../core/kernel/access
 import { signedIn } from '../kit/access.ts'
 import { FreeObjectCodec } from '../kit/codecs.ts'
 import { empty, json, list } from '../kit/reply.ts'
-import { body } from '../kit/route.ts'
-import { routesOf } from '../kit/shared-route.ts'
+import { body, routesOf } from '../kit/route.ts'
 import { BucketListOptions, BucketListResponse, CloudCredentialApiForm, CloudPath, CredentialPath, CredentialsQuery } from './codecs.ts'
 
 const route = routesOf({ tag: 'Identity - Users & Settings', access: signedIn, scopeCategory: 'user' })

@@ -1,5 +1,5 @@
 import * as t from 'io-ts'
-import { cloudWords } from '../../core/clouds/clouds.ts'
+import { cloudWords } from '../../core/clouds/types.ts'
 import { credentialTypes, credentialTypeWords, type CredentialField } from '../../core/clouds/credential-form.ts'
 import { answer, freeText, Instant, noted, oneOf, optional, PathName, repeatable, request, SafeInteger } from '../kit/codecs.ts'
 

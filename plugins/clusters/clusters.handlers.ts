@@ -1,5 +1,6 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { AuthorizerToken } from '../../core/authz/ports.ts'
+import { makeGetClusterByUid, makeGetHubAccess, makeHasHub, makeListAllClusters } from '../../core/clusters/account-hubs.ts'
 import { makeGetClientConfig } from '../../core/clusters/client-config.ts'
 import {
   makeChangeCluster,
@@ -12,33 +13,34 @@ import {
   makeStillAllowed,
 } from '../../core/clusters/clusters.ts'
 import { makeIdentify, makeSealCredential } from '../../core/clusters/connections.ts'
+import { HubsToken, SpokeHubsToken, SpokeRemovalsToken } from '../../core/clusters/hubs/ports.ts'
+import { makeReadSetOfSpoke } from '../../core/clusters/hubs/hub-of-spoke.ts'
 import { makeCheckCluster, makeImportCluster, makeValidateImport } from '../../core/clusters/imports.ts'
 import {
   ClusterApiToken,
   ClusterConnectionsToken,
   ClusterStoreToken,
-  ClusterTransportToken,
   ClusterTaskUnitOfWorkToken,
+  ClusterTransportToken,
   ClusterUnitOfWorkToken,
   CredentialCodecToken,
   KubeconfigParserToken,
   PublicAddressToken,
 } from '../../core/clusters/ports.ts'
 import { recordTaskKinds } from '../../core/clusters/record-tasks.ts'
-import { HubsToken, SpokeHubsToken, SpokeRemovalsToken } from '../../core/clusters/hubs/ports.ts'
-import { makeReadSetOfSpoke } from '../../core/clusters/hubs/set-of-spoke.ts'
 import { makeRefreshStatus } from '../../core/clusters/status.ts'
 import type { Cluster } from '../../core/clusters/types.ts'
 import { ClusterTokensToken } from '../../core/identity/tokens/ports.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
-import { TasksToken } from '../../core/tasks/ports.ts'
-import { EntropyToken, SecretBoxToken } from '../../core/kernel/secret.ts'
 import type { ClusterId } from '../../core/kernel/ids.ts'
-import { objectIdOf } from '../kit/grant.ts'
+import { definedFields } from '../../core/kernel/json.ts'
+import { EntropyToken, SecretBoxToken } from '../../core/kernel/secret.ts'
+import { TasksToken } from '../../core/tasks/ports.ts'
+import { objectIdOf } from '../kit/access.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
-import { reconfigureWish, toClaim, toClusterInfo, toClusterInfoModel, toValidationResponse, updateWish } from './cluster-wire.ts'
+import { reconfigureWish, toClaim, toClusterInfo, toClusterInfoModel, toClusterMetadata, toValidationResponse, updateWish } from './cluster-wire.ts'
 import {
   checkCluster,
   clusterExists,
@@ -47,8 +49,12 @@ import {
   deleteCluster,
   getClientConfig,
   getCluster,
+  getClusterIdentity,
   getClusterStatus,
+  getHubInfo,
+  hasHub,
   importCluster,
+  listAllClusters,
   listOwnerClusters,
   listUserClusters,
   reconfigureCluster,
@@ -181,4 +187,35 @@ export const clusterGroup = defineGroup({
 export const recordTaskGroup = defineGroup({
   needs: { authorizer: AuthorizerToken, clusters: ClusterStoreToken, hubs: HubsToken, spokeHubs: SpokeHubsToken, unitOfWork: ClusterUnitOfWorkToken },
   tasks: (given) => recordTaskKinds({ ...given, readSetOfSpoke: makeReadSetOfSpoke(given) }),
+})
+
+/** The routes that tell which hubs and clusters an account has. */
+export const accountHubGroup = defineGroup({
+  needs: {
+    address: PublicAddressToken,
+    authorizer: AuthorizerToken,
+    clock: ClockToken,
+    clusters: ClusterStoreToken,
+    clusterTokens: ClusterTokensToken,
+    connections: ClusterConnectionsToken,
+  },
+  routes: (given) => [
+    handle(getClusterIdentity, makeGetClusterByUid(given), {
+      input: ({ params }) => params.clusterID,
+      reply: ({ cluster, authorityPem }) => toClusterMetadata(cluster, authorityPem),
+    }),
+    handle(listAllClusters, makeListAllClusters({ ...given, listUserClusters: makeListUserClusters(given) }), {
+      input: ({ grant }) => grant.ownerId,
+      reply: (clusters) => clusters.map((cluster) => toClusterInfo(cluster, given.clock.now())),
+    }),
+    handle(hasHub, makeHasHub(given), { input: ({ grant }) => grant.ownerId, reply: (has) => ({ 'has-hub': has }) }),
+    handle(getHubInfo, makeGetHubAccess(given), {
+      input: ({ grant, makesToken }) => ({
+        ownerId: grant.ownerId,
+        makesToken: makesToken === true,
+        maxTokenLifeDays: grant.context.entry?.maxTokenLifeDays ?? 0,
+      }),
+      reply: (hubs) => Object.fromEntries(hubs.map(({ name, apiServer, token }) => [name, definedFields({ apiServer, token })])),
+    }),
+  ],
 })

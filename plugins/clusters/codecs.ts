@@ -1,22 +1,22 @@
 import * as t from 'io-ts'
-import { phaseReasons, clusterPhases } from '../../core/clusters/types.ts'
+import { clusterPhases, phaseReasons } from '../../core/clusters/types.ts'
 import { path } from '../kit/access.ts'
 import {
   answer,
-  freeText,
   FreeObjectCodec,
+  freeText,
   Instant,
   int32,
   listOf,
   noted,
   oneOf,
   optional,
+  PathName,
   patternText,
   queryIntFrom,
   request,
   ResponseId,
   SafeInteger,
-  PathName,
 } from '../kit/codecs.ts'
 
 /** The limit is in characters; the parser limits the bytes of a kubeconfig. */
@@ -199,3 +199,85 @@ export const ValidationResponse = answer(
 )
 export const ClusterExists = answer({ exist: t.boolean }, 'ClusterExists')
 export const WhetherHub = answer({ 'has-hub': t.boolean }, 'WhetherHub')
+
+/** A cluster as lists show it. */
+export const listedCluster = {
+  id: 31,
+  displayName: 'Production, Frankfurt',
+  name: 'prod-fra',
+  uid: '0b9c6f1e-6d1f-4c58-9f0e-6f2f6d0f4f11',
+  ownerID: 7,
+  managerID: 0,
+  externalID: '',
+  hubClusterName: '',
+  hubClusterUID: '',
+  hubClusterOwnerName: '',
+  clusterSetName: '',
+  ownerName: 'acme',
+  provider: 'Generic',
+  vendor: '',
+  infraNamespace: '',
+  isMonitoringCluster: false,
+  endpoint: 'https://k8s.example.com:6443',
+  location: '',
+  project: '',
+  kubernetesVersion: 'v1.34.1',
+  nodeCount: 3,
+  createdAt: '2026-05-01T08:00:00.000Z',
+  age: '12d',
+  clusterManagers: [],
+  isCapiClusterUpgradeable: false,
+  status: { phase: 'Active', clusterManagers: [], clusterAPI: {}, response: { phase: 'Active' } },
+}
+
+export const singleCluster = {
+  ...listedCluster,
+  metadata: { name: 'prod-fra', uid: listedCluster.uid, creationTimestamp: '2026-05-01T08:00:00.000Z' },
+  spec: {
+    displayName: 'Production, Frankfurt',
+    name: 'prod-fra',
+    uid: listedCluster.uid,
+    ownerID: 7,
+    externalID: '',
+    ownerName: 'acme',
+    provider: 'Generic',
+    endpoint: 'https://k8s.example.com:6443',
+    location: '',
+    project: '',
+    kubernetesVersion: 'v1.34.1',
+    nodeCount: 3,
+    createdAt: 1777622400,
+    age: '12d',
+  },
+}
+
+export const importExample = {
+  basicInfo: { name: 'prod-fra', displayName: 'Production, Frankfurt' },
+  provider: { name: 'Generic', accessConfig: 'apiVersion: v1\nkind: Config\n...' },
+  components: { gitopsEngine: false, allFeatures: false, featureSets: [] },
+}
+
+export const validationExample = {
+  alreadyImported: false,
+  displayName: { valid: true, reason: '' },
+  clusterId: { valid: true, reason: '' },
+  gitopsEngine: {},
+  message: 'The cluster can be imported.',
+  availableFeatureSets: {},
+  clusterAPI: {},
+  clusterMetadata: {
+    uid: listedCluster.uid,
+    name: 'prod-fra',
+    displayName: 'Production, Frankfurt',
+    provider: 'Generic',
+    ownerID: '7',
+    ownerType: 'org',
+    apiEndpoint: 'https://k8s.example.com:6443',
+    caBundle: '',
+    managerID: '',
+    hubClusterID: '',
+    cloudServiceAuthMode: '',
+    mode: 'prod',
+  },
+  monitoringClusterList: [],
+}

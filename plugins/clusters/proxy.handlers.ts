@@ -3,7 +3,7 @@ import { makeComputeResponse } from '../../core/clusters/proxy/computed-response
 import { makeProxyRequest, makeProxyUpgrade } from '../../core/clusters/proxy/requests.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'
 import type { ClusterId } from '../../core/kernel/ids.ts'
-import { objectIdOf } from '../kit/grant.ts'
+import { objectIdOf } from '../kit/access.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handleStream } from '../kit/route.ts'
 import { proxyRoute } from './proxy.routes.ts'

@@ -1,15 +1,16 @@
 import { HubsToken } from '../../core/clusters/hubs/ports.ts'
 import { ClusterStoreToken, ClusterUnitOfWorkToken } from '../../core/clusters/ports.ts'
+import { makeBindNamespace, makeListBoundNamespaces, makeListUsersOfSet, makeUnbindNamespace } from '../../core/clustersets/set-bindings.ts'
 import {
   makeListAvailableClusterSets,
   makeListCandidatesOfSet,
   makeListClusterSets,
   makeListMembersOfSet,
+  makeCreateClusterSet,
+  makeDeleteClusterSet,
 } from '../../core/clustersets/cluster-sets.ts'
-import { ProfileJudgeToken } from '../../core/clustersets/ports.ts'
 import { makeAddToClusterSet, makeRemoveFromClusterSet } from '../../core/clustersets/membership.ts'
-import { makeListUsersOfSet } from '../../core/clustersets/role-bindings.ts'
-import { makeCreateClusterSet, makeDeleteClusterSet } from '../../core/clustersets/set-life.ts'
+import { ProfileJudgeToken } from '../../core/clustersets/ports.ts'
 import { IdentitySettingsToken, IdentityStoresToken } from '../../core/identity/ports.ts'
 import { MembershipStoreToken } from '../../core/organizations/ports.ts'
 import { placeOf, userWire, viewerOf } from '../identity/accounts/user-wire.ts'
@@ -17,14 +18,17 @@ import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
 import {
   addToClusterSet,
+  bindNamespace,
   createClusterSet,
   deleteClusterSet,
   listAvailableClusterSets,
+  listBoundNamespaces,
   listCandidatesOfSet,
   listClusterSets,
   listMembersOfSet,
   listUsersOfSet,
   removeFromClusterSet,
+  unbindNamespace,
 } from './cluster-sets.routes.ts'
 
 export const clusterSetGroup = defineGroup({
@@ -65,5 +69,14 @@ export const clusterSetChangeGroup = defineGroup({
     handle(deleteClusterSet, makeDeleteClusterSet(given), { input: ({ grant, body }) => ({ grant, ...body }) }),
     handle(addToClusterSet, makeAddToClusterSet(given), { input: ({ grant, body }) => ({ grant, ...body }) }),
     handle(removeFromClusterSet, makeRemoveFromClusterSet(given), { input: ({ grant, body }) => ({ grant, ...body }) }),
+  ],
+})
+
+export const boundNamespaceGroup = defineGroup({
+  needs: { hubs: HubsToken, unitOfWork: ClusterUnitOfWorkToken },
+  routes: (given) => [
+    handle(listBoundNamespaces, makeListBoundNamespaces(given), { input: ({ grant }) => grant }),
+    handle(bindNamespace, makeBindNamespace(given), { input: ({ grant, body }) => ({ grant, ...body }) }),
+    handle(unbindNamespace, makeUnbindNamespace(given), { input: ({ grant, body }) => ({ grant, ...body }) }),
   ],
 })

@@ -13,14 +13,22 @@ import {
 } from '../../core/contracts/administration.ts'
 import { makeBindClusters, makeRenameBoundCluster, makeRetagBoundCluster, makeUnbindCluster } from '../../core/contracts/bindings.ts'
 import { makeGetClusterStatus, makeListClusterStatuses, makeListContractClusters, makeListUnboundClusters } from '../../core/contracts/cluster-status.ts'
-import type { ContractDraft } from '../../core/contracts/contract-terms.ts'
-import { DocumentRemovalsToken, DocumentScannerToken, DocumentStoreToken } from '../../core/contracts/document-ports.ts'
+import type { ContractDraft } from '../../core/contracts/contract-rules.ts'
+import {
+  DocumentRemovalsToken,
+  DocumentScannerToken,
+  DocumentStoreToken,
+  BindingStoreToken,
+  ContractEventsToken,
+  ContractStoreToken,
+  ContractUnitOfWorkToken,
+  LicenseStoreToken,
+} from '../../core/contracts/ports.ts'
 import { makeWithDocument, makeWithUpload, type Upload } from '../../core/contracts/documents.ts'
 import { makeListContractEvents } from '../../core/contracts/contracts.ts'
-import { makeListProducts, ProductsToken } from '../../core/contracts/products.ts'
-import { makeListLicenses, makeRevokeLicense } from '../../core/contracts/revocations.ts'
+import { makeListProducts, ProductsToken } from '../../core/contracts/contract-rules.ts'
+import { makeListLicenses, makeRevokeLicense } from '../../core/contracts/authorities.ts'
 import { EntropyToken } from '../../core/kernel/secret.ts'
-import { BindingStoreToken, ContractEventsToken, ContractStoreToken, ContractUnitOfWorkToken, LicenseStoreToken } from '../../core/contracts/ports.ts'
 import type { Contract } from '../../core/contracts/types.ts'
 import { IdentityStoresToken } from '../../core/identity/ports.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
@@ -30,7 +38,7 @@ import { MembershipStoreToken } from '../../core/organizations/ports.ts'
 import { toClusterInfo } from '../clusters/cluster-wire.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
-import type { ContractParams } from './administration-codecs.ts'
+import type { ContractParams } from './codecs.ts'
 import {
   bindAnyClusters,
   createContracts,

@@ -1,15 +1,25 @@
 import * as t from 'io-ts'
 import { ContractOwnerMissing, ContractRevoked, ContractTermsInvalid } from '../../core/contracts/administration.ts'
-import { DocumentRefused, DocumentStoreDown } from '../../core/contracts/document-ports.ts'
-import { ContractMissing, ContractRequestInvalid, LicenseMissing } from '../../core/contracts/ports.ts'
+import { DocumentRefused, DocumentStoreDown, ContractMissing, ContractRequestInvalid, LicenseMissing } from '../../core/contracts/ports.ts'
 import { siteAdmin } from '../kit/access.ts'
 import { request } from '../kit/codecs.ts'
 import { empty, json, list } from '../kit/reply.ts'
-import { body } from '../kit/route.ts'
-import { routesOf } from '../kit/shared-route.ts'
-import { AddContractParams, AdministeredContract, ContractParams, documentBodyBytes, ExtendContractParams, IssuedLicense, jsonTerms, LicensePath, OfAccount, PlanInfo } from './administration-codecs.ts'
-import { bindClusters, getClusterStatus, listClusterStatuses, listContractClusters, listUnboundClusters, renameCluster, retagCluster, unbindCluster } from './bindings.routes.ts'
-import { ContractAudit, ContractPath } from './codecs.ts'
+import { body, routesOf } from '../kit/route.ts'
+import {
+  AddContractParams,
+  AdministeredContract,
+  ContractParams,
+  documentBodyBytes,
+  ExtendContractParams,
+  IssuedLicense,
+  jsonTerms,
+  LicensePath,
+  OfAccount,
+  PlanInfo,
+  ContractAudit,
+  ContractPath,
+} from './codecs.ts'
+import { bindClusters, getClusterStatus, listClusterStatuses, listContractClusters, listUnboundClusters, renameCluster, retagCluster, unbindCluster } from './contracts.routes.ts'
 import { administeredExample, auditExample, contractExample, issuedExample, planExample } from './contract-wire.ts'
 
 const common = { tag: 'Licensing & Contracts', access: siteAdmin, scopeCategory: 'contract' } as const

@@ -3,11 +3,20 @@ import type { ContractClusterStatus as Status } from '../../core/contracts/clust
 import { stateOf } from '../../core/contracts/contract-rules.ts'
 import type { IssuedLicense } from '../../core/contracts/licenses.ts'
 import type { LicensedCluster } from '../../core/contracts/ports.ts'
-import type { Products } from '../../core/contracts/products.ts'
+import type { Products } from '../../core/contracts/contract-rules.ts'
 import type { Contract as StoredContract, ContractEvent, License as StoredLicense } from '../../core/contracts/types.ts'
 import { unixSeconds } from '../../core/kernel/clock.ts'
-import type { AdministeredContract, IssuedLicense as IssuedLicenseWire, PlanInfo } from './administration-codecs.ts'
-import type { ClusterWithAssociatedContracts, Contract, ContractAudit, ContractClusterStatus, License, ProxyValues } from './codecs.ts'
+import type {
+  AdministeredContract,
+  IssuedLicense as IssuedLicenseWire,
+  PlanInfo,
+  ClusterWithAssociatedContracts,
+  Contract,
+  ContractAudit,
+  ContractClusterStatus,
+  License,
+  ProxyValues,
+} from './codecs.ts'
 
 /** Returns a contract as its owner sees it: without what belongs to the vendor. */
 export const toContract = (contract: StoredContract, now: Date): t.TypeOf<typeof Contract> => {

@@ -1,21 +1,47 @@
+import { ClusterStoreToken } from '../../core/clusters/ports.ts'
+import {
+  makeAssignCluster,
+  makeBindClusters,
+  makeRenameBoundCluster,
+  makeRetagBoundCluster,
+  makeUnbindCluster,
+} from '../../core/contracts/bindings.ts'
+import {
+  makeGetClusterStatus,
+  makeListClusterStatuses,
+  makeListContractClusters,
+  makeListLicensedClusters,
+  makeListUnboundClusters,
+} from '../../core/contracts/cluster-status.ts'
 import { makeGetContract, makeListContractEvents, makeListContracts, makeUpdatePreferences } from '../../core/contracts/contracts.ts'
-import { ContractEventsToken, ContractStoreToken, ContractUnitOfWorkToken } from '../../core/contracts/ports.ts'
-import type { Contract, ContractId } from '../../core/contracts/types.ts'
+import { BindingStoreToken, ContractEventsToken, ContractStoreToken, ContractUnitOfWorkToken } from '../../core/contracts/ports.ts'
+import type { Contract, ContractClusterId, ContractId } from '../../core/contracts/types.ts'
 import { IdentityStoresToken } from '../../core/identity/ports.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import type { PageRequest } from '../../core/kernel/page.ts'
-import { objectIdOf } from '../kit/grant.ts'
+import { toClusterInfo } from '../clusters/cluster-wire.ts'
+import { objectIdOf } from '../kit/access.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
-import { toContract, toContractAudit } from './contract-wire.ts'
+import { toClusterStatus, toContract, toContractAudit, toLicensedCluster } from './contract-wire.ts'
 import {
+  assignCluster,
+  bindClusters,
+  getClusterStatus,
   getContract,
   listActiveOfflineContracts,
+  listClusterStatuses,
   listContractAudit,
+  listContractClusters,
   listContracts,
   listContractsOfCluster,
   listContractsWithoutCluster,
+  listLicensedClusters,
+  listUnboundClusters,
+  renameCluster,
+  retagCluster,
+  unbindCluster,
   updatePreferences,
 } from './contracts.routes.ts'
 
@@ -52,6 +78,45 @@ export const contractGroup = defineGroup({
         reply: shown,
       }),
       handle(listContractAudit, makeListContractEvents(given), { input: ({ grant, page }) => ({ ...keyOf({ grant }), page }), reply: toContractAudit }),
+    ]
+  },
+})
+
+const contractKeyOf = ({ grant, params }: { readonly grant: AccessGrant; readonly params: { readonly id: ContractId } }) => ({ ownerId: grant.ownerId, id: params.id })
+const clusterKeyOf = ({ grant, params }: { readonly grant: AccessGrant; readonly params: { readonly id: ContractId; readonly ccID: ContractClusterId } }) => ({
+  ...contractKeyOf({ grant, params }),
+  clusterId: params.ccID,
+})
+
+/** The clusters that are bound to contracts. */
+export const bindingGroup = defineGroup({
+  needs: {
+    bindings: BindingStoreToken,
+    clock: ClockToken,
+    clusters: ClusterStoreToken,
+    contracts: ContractStoreToken,
+    unitOfWork: ContractUnitOfWorkToken,
+    identity: IdentityStoresToken,
+  },
+  routes: (given) => {
+    const deps = { ...given, users: given.identity.users }
+    return [
+      handle(assignCluster, makeAssignCluster(deps), { input: ({ grant, body }) => ({ ownerId: grant.ownerId, ...body }) }),
+      handle(listLicensedClusters, makeListLicensedClusters(given), { input: ({ grant, page }) => ({ ownerId: grant.ownerId, page }), reply: toLicensedCluster }),
+      handle(getClusterStatus, makeGetClusterStatus(given), {
+        input: ({ grant, params, query }) => ({ ownerId: grant.ownerId, cluster: params.clusterID, contractId: query.contract }),
+        reply: toClusterStatus,
+      }),
+      handle(listClusterStatuses, makeListClusterStatuses(given), {
+        input: ({ grant, body, query }) => ({ ownerId: grant.ownerId, clusters: body.clusters, contractId: query.contract }),
+        reply: (found) => found.map(toClusterStatus),
+      }),
+      handle(listContractClusters, makeListContractClusters(given), { input: ({ grant, params, page }) => ({ ...contractKeyOf({ grant, params }), page }), reply: toClusterStatus }),
+      handle(bindClusters, makeBindClusters(deps), { input: ({ grant, params, body }) => ({ ...contractKeyOf({ grant, params }), clusters: body }), reply: (bound) => bound.map(toClusterStatus) }),
+      handle(listUnboundClusters, makeListUnboundClusters(given), { input: contractKeyOf, reply: (clusters) => clusters.map((cluster) => toClusterInfo(cluster, given.clock.now())) }),
+      handle(unbindCluster, makeUnbindCluster(deps), { input: clusterKeyOf }),
+      handle(renameCluster, makeRenameBoundCluster(deps), { input: ({ grant, params, body }) => ({ ...clusterKeyOf({ grant, params }), name: body.clusterName }) }),
+      handle(retagCluster, makeRetagBoundCluster(deps), { input: ({ grant, params, body }) => ({ ...clusterKeyOf({ grant, params }), tags: body.tags }) }),
     ]
   },
 })

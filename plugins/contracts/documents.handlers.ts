@@ -1,16 +1,21 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import { makeOnAnyContract } from '../../core/contracts/administration.ts'
-import type { DocumentLink } from '../../core/contracts/document-ports.ts'
-import { DocumentRemovalsToken, DocumentScannerToken, DocumentStoreToken } from '../../core/contracts/document-ports.ts'
+import type { DocumentLink } from '../../core/contracts/ports.ts'
+import {
+  DocumentRemovalsToken,
+  DocumentScannerToken,
+  DocumentStoreToken,
+  ContractStoreToken,
+  ContractUnitOfWorkToken,
+} from '../../core/contracts/ports.ts'
 import { makeLinkDocument, makeOpenDocument, makeRemoveDocument, makeUploadDocument } from '../../core/contracts/documents.ts'
-import { ContractStoreToken, ContractUnitOfWorkToken } from '../../core/contracts/ports.ts'
 import type { ContractId } from '../../core/contracts/types.ts'
 import { IdentityStoresToken } from '../../core/identity/ports.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { LogToken } from '../../core/kernel/log.ts'
 import { EntropyToken } from '../../core/kernel/secret.ts'
-import { attachment } from '../kit/attachment.ts'
-import { objectIdOf } from '../kit/grant.ts'
+import { attachment } from '../kit/reply.ts'
+import { objectIdOf } from '../kit/access.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
 import { toAdministeredContract } from './contract-wire.ts'

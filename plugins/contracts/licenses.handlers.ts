@@ -1,6 +1,6 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import { makeOnAnyContract } from '../../core/contracts/administration.ts'
-import { makeListAuthorities, makeOpenAuthorities } from '../../core/contracts/authorities.ts'
+import { makeListAuthorities, makeListRevocations, makeOpenAuthorities } from '../../core/contracts/authorities.ts'
 import { makeIssueLicense } from '../../core/contracts/licenses.ts'
 import {
   AuthorityStoreToken,
@@ -12,7 +12,6 @@ import {
   QuotaUsageToken,
 } from '../../core/contracts/ports.ts'
 import { makeIssueForMachine, makeIssueForProxy } from '../../core/contracts/machine-licenses.ts'
-import { makeListRevocations } from '../../core/contracts/revocations.ts'
 import { AuthorizerToken } from '../../core/authz/ports.ts'
 import { IdentityStoresToken } from '../../core/identity/ports.ts'
 import { CachesToken } from '../../core/kernel/cache.ts'

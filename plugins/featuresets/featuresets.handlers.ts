@@ -1,10 +1,26 @@
+import { AuthorizerToken } from '../../core/authz/ports.ts'
 import { HubsToken } from '../../core/clusters/hubs/ports.ts'
-import { ClusterUnitOfWorkToken } from '../../core/clusters/ports.ts'
+import { ClusterStoreToken, ClusterUnitOfWorkToken } from '../../core/clusters/ports.ts'
 import type { FeatureSetState } from '../../core/featuresets/catalogue.ts'
 import { makeDisableFeatureSet, makeInstallFeatureSet, makeListFeatureSets, makeUpdateFeatureSet } from '../../core/featuresets/feature-sets.ts'
+import { FeatureClaimsToken, SpokeSlicesToken, VersionInRangeToken } from '../../core/featuresets/ports.ts'
+import { makeValidateProfile } from '../../core/featuresets/profiles.ts'
+import { makeCheckAutoUpdate, makeGetSuiteVersions, makeStartAutoUpdate } from '../../core/featuresets/suite.ts'
+import { makeGetSyncStatus, makeListSyncStatuses } from '../../core/featuresets/sync-status.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
-import { disableFeatureSet, installFeatureSet, listFeatureSets, updateFeatureSet } from './featuresets.routes.ts'
+import {
+  checkAutoUpdate,
+  disableFeatureSet,
+  getSuiteVersions,
+  getSyncStatus,
+  installFeatureSet,
+  listFeatureSets,
+  listSyncStatuses,
+  startAutoUpdate,
+  updateFeatureSet,
+  validateProfile,
+} from './featuresets.routes.ts'
 
 const infoOf = ({ name, title, description, isRecommended, isInstalled, requiredFeatures, features }: FeatureSetState) => ({
   name,
@@ -42,6 +58,37 @@ export const featureSetGroup = defineGroup({
     }),
     handle(updateFeatureSet, makeUpdateFeatureSet(given), {
       input: ({ grant, params, body }) => ({ grant, clusterSet: params.clusterset, spoke: params.managedCluster, model: body }),
+    }),
+  ],
+})
+
+const usualProfile = 'dbaas-generic'
+
+export const profileGroup = defineGroup({
+  needs: { hubs: HubsToken, claims: FeatureClaimsToken, clusters: ClusterStoreToken, authorizer: AuthorizerToken },
+  routes: (given) => [
+    handle(validateProfile, makeValidateProfile(given), {
+      input: ({ grant, query }) => ({ grant, profile: query.profile ?? usualProfile }),
+      reply: (missing) => (missing.length === 0 ? { valid: 'true', 'recommended-features': undefined } : { valid: 'false', 'recommended-features': missing }),
+    }),
+  ],
+})
+
+export const suiteGroup = defineGroup({
+  needs: { hubs: HubsToken, unitOfWork: ClusterUnitOfWorkToken },
+  routes: (given) => [
+    handle(getSuiteVersions, makeGetSuiteVersions(given), { input: ({ grant, params }) => ({ grant, clusterSet: params.clusterset }) }),
+    handle(checkAutoUpdate, makeCheckAutoUpdate(given), { input: ({ grant, params }) => ({ grant, clusterSet: params.clusterset }) }),
+    handle(startAutoUpdate, makeStartAutoUpdate(given), { input: ({ grant, params }) => ({ grant, clusterSet: params.clusterset }) }),
+  ],
+})
+
+export const syncStatusGroup = defineGroup({
+  needs: { hubs: HubsToken, claims: FeatureClaimsToken, isInRange: VersionInRangeToken, slices: SpokeSlicesToken },
+  routes: (given) => [
+    handle(listSyncStatuses, makeListSyncStatuses(given), { input: ({ grant, params }) => ({ grant, clusterSet: params.clusterset }) }),
+    handle(getSyncStatus, makeGetSyncStatus(given), {
+      input: ({ grant, params }) => ({ grant, clusterSet: params.clusterset, feature: params.feature }),
     }),
   ],
 })

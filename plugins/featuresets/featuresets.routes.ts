@@ -1,15 +1,32 @@
 import * as t from 'io-ts'
 import { hubChangeFailures, hubReadFailures } from '../../core/clusters/hubs/ports.ts'
 import { ClusterSetMissing } from '../../core/clustersets/types.ts'
+import { ClaimUnreadable } from '../../core/featuresets/claims.ts'
 import { SpokeMissing } from '../../core/featuresets/feature-sets.ts'
-import { FeaturesRefused } from '../../core/featuresets/model.ts'
+import { FeaturesRefused } from '../../core/featuresets/rules.ts'
+import { ProfileMissing } from '../../core/featuresets/profiles.ts'
+import { AutoUpdateImpossible } from '../../core/featuresets/suite.ts'
+import { FeatureMissing } from '../../core/featuresets/sync-status.ts'
+import { ClusterPath, hubInPath } from '../clusters/codecs.ts'
 import { ClusterSetPath } from '../clustersets/codecs.ts'
-import { requires } from '../kit/access.ts'
+import { read, requires } from '../kit/access.ts'
 import { FreeObjectCodec } from '../kit/codecs.ts'
 import { empty, json } from '../kit/reply.ts'
-import { body } from '../kit/route.ts'
-import { routesOf } from '../kit/shared-route.ts'
-import { clusterSetInPath, EnableFeatureOptions, FeatureSetInfo, managedClusterInPath, SetMemberPath } from './codecs.ts'
+import { body, defineRoute, routesOf } from '../kit/route.ts'
+import {
+  AutoUpdateCheck,
+  clusterSetInPath,
+  EnableFeatureOptions,
+  FeaturePath,
+  FeatureSetInfo,
+  managedClusterInPath,
+  ProfileQuery,
+  ProfileValidity,
+  SetMemberPath,
+  SyncStatus,
+  SyncStatuses,
+  VersionSync,
+} from './codecs.ts'
 
 const route = routesOf({ tag: 'Multi-cluster', scopeCategory: 'cluster', params: ClusterSetPath })
 const prefix = '/clusters/{owner}/{cluster}/clustersets/{clusterset}'
@@ -96,4 +113,88 @@ export const updateFeatureSet = route({
   body: model,
   ok: empty(200),
   failures: [...hubChangeFailures, ClusterSetMissing, SpokeMissing, FeaturesRefused],
+})
+
+export const validateProfile = defineRoute({
+  id: 'featuresets.validateProfile',
+  method: 'GET',
+  path: '/clusters/{owner}/{cluster}/validate-profile',
+  summary: 'Get whether a cluster has the features that a cluster profile requires',
+  description:
+    'The profile is that of the cluster, or a built-in one; another name is 404. The features are those of the objects of the cluster, or those that a spoke reports to its hub. ' +
+    'A feature that is disabled is not missing, nor is one whose exclusion group has an enabled feature. `valid` is the text `true` or `false`.',
+  tag: 'Multi-cluster',
+  scope: read('cluster'),
+  access: requires('can_view', hubInPath),
+  params: ClusterPath,
+  query: ProfileQuery,
+  ok: json(200, ProfileValidity, { valid: 'false', 'recommended-features': ['cert-manager', 'keda'] }),
+  failures: [...hubReadFailures, ProfileMissing, ClaimUnreadable],
+})
+
+const suiteRoute = routesOf({ tag: 'Multi-cluster', scopeCategory: 'cluster', params: ClusterSetPath, failures: [...hubReadFailures, ClusterSetMissing] })
+const reading = requires('can_view', clusterSetInPath)
+
+export const getSuiteVersions = suiteRoute({
+  id: 'featuresets.getSuiteVersions',
+  method: 'GET',
+  path: `${prefix}/sync-status/suite-features-version`,
+  summary: 'Get the version of the suite on a cluster set and on each of its spokes',
+  description: 'The suite is the feature that carries the catalogue. A version is empty if it is not installed or not known.',
+  access: reading,
+  ok: json(200, VersionSync, { clusterSetVersion: 'v2026.9.15', clusters: [{ name: 'harbour', version: 'v2026.9.15' }] }),
+})
+
+export const checkAutoUpdate = suiteRoute({
+  id: 'featuresets.checkAutoUpdate',
+  method: 'GET',
+  path: `${prefix}/auto-update/check`,
+  summary: 'Get whether the spokes of a cluster set can follow its version of the suite',
+  description: 'Possible if the set has spokes, and all of them have the version of the suite that the hub itself has.',
+  access: reading,
+  ok: json(200, AutoUpdateCheck, { possible: true }),
+})
+
+export const startAutoUpdate = suiteRoute({
+  id: 'featuresets.startAutoUpdate',
+  method: 'POST',
+  path: `${prefix}/auto-update`,
+  summary: 'Make the spokes of a cluster set follow its version of the suite',
+  description: 'The set gets the version of the suite that the hub has, and no spoke stays at a version of its own. 400 where the check says that it is not possible.',
+  access: requires('can_manage_feature_sets', clusterSetInPath),
+  ok: empty(200),
+  failures: [...hubChangeFailures, AutoUpdateImpossible],
+})
+
+const statusRoute = routesOf({
+  tag: 'Multi-cluster',
+  scopeCategory: 'cluster',
+  params: ClusterSetPath,
+  access: requires('can_view', clusterSetInPath),
+  failures: [...hubReadFailures, ClusterSetMissing],
+})
+const statusPrefix = '/clusters/{owner}/{cluster}/clustersets/{clusterset}/sync-status'
+const status = { insyncClusters: ['harbour'], outOfSyncClusters: ['quay'] }
+const rules =
+  'A spoke is in sync if it has enabled the feature that is installed on the set, in its version, and its release is not reported as not ready. ' +
+  'One that does not report its features is out of sync, as is one that has a feature which is not installed on the set.'
+
+export const listSyncStatuses = statusRoute({
+  id: 'featuresets.listSyncStatuses',
+  method: 'GET',
+  path: `${statusPrefix}/all-features`,
+  summary: 'List which spokes of a cluster set are in sync, by feature set and feature',
+  description: `Lists the features that are installed on the set, and those of the catalogue that any of its spokes has enabled. ${rules}`,
+  ok: json(200, SyncStatuses, { backup: { 'backup-operator': status } }),
+})
+
+export const getSyncStatus = statusRoute({
+  id: 'featuresets.getSyncStatus',
+  method: 'GET',
+  path: `${statusPrefix}/{feature}`,
+  summary: 'List which spokes of a cluster set are in sync in one feature',
+  description: `${rules} A feature that is neither in the catalogue nor installed on the set is 404.`,
+  params: FeaturePath,
+  ok: json(200, SyncStatus, status),
+  failures: [FeatureMissing],
 })

@@ -1,3 +1,5 @@
+import type { AccessGrant } from '../../core/kernel/access.ts'
+import type { OrgId } from '../../core/kernel/ids.ts'
 import type { RequiredScope, ScopeCategory } from '../../core/kernel/principal.ts'
 
 /** The location of a name or an id in the request. */
@@ -94,3 +96,12 @@ export const evenWhenBarred = (access: GrantedAccess): GrantedAccess => ({ ...ac
 export const read = (category: ScopeCategory): RequiredScope => ({ category, level: 'read' })
 /** Requires a token with level write of the category. */
 export const write = (category: ScopeCategory): RequiredScope => ({ category, level: 'write' })
+
+/** Returns the organization that owns the object of a grant. Throws for an object that a user owns. */
+export const orgOf = ({ objectType, ownerId, orgId }: AccessGrant): OrgId => {
+  if (orgId === undefined) throw new Error(`The owner ${ownerId} of the ${objectType} is not an organization.`)
+  return orgId
+}
+
+/** Returns the id of the object of a grant, with the type of its object type's ids. */
+export const objectIdOf = <Id extends number>({ objectId }: AccessGrant): Id => objectId as Id

@@ -1,7 +1,16 @@
 import type { PortOf, Token } from '../../core/kernel/token.ts'
 import type { TaskHandler } from '../../core/tasks/ports.ts'
-import type { Job } from './job.ts'
 import type { AnyBoundRoute } from './route.ts'
+
+/** Scheduled work, run by one instance at a time. */
+export interface Job {
+  /** `part.verbPhrase`, also the name of the job's lease. */
+  readonly id: string
+  readonly summary: string
+  readonly everySeconds: number
+  /** Runs the job once. It must be safe to repeat. A throw is logged and counted. */
+  run(signal: AbortSignal): Promise<void>
+}
 
 /** Ports by the names under which a group receives them. */
 export type Needs = Readonly<Record<string, Token<unknown>>>

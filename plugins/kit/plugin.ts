@@ -1,5 +1,5 @@
+import type { ObjectTypeDefinition, PermissionDefinition, RelationTerm } from '../../core/kernel/access.ts'
 import type { Gate } from '../../core/kernel/deployment.ts'
-import type { ObjectTypeDefinition, PermissionDefinition } from '../../core/kernel/access.ts'
 import type { Group, GroupUnion } from './group.ts'
 import { unionOf } from './group.ts'
 
@@ -29,3 +29,16 @@ export interface AnyPlugin extends PluginDescription, GroupUnion {}
 
 /** Declares a plugin. */
 export const definePlugin = ({ groups, ...description }: Plugin): AnyPlugin => ({ ...description, ...unionOf(groups) })
+
+/**
+ * Returns the usual ways to hold a relation: as the owner of the account, by a team's level from `atLeast` on, by the permission of
+ * that action, and by the direct grants given.
+ */
+export const heldBy =
+  (namespace: string) =>
+  (action: string, atLeast: 'read' | 'write' | 'admin' | 'owner', direct: readonly string[] = []): readonly RelationTerm[] => [
+    { by: 'owner' },
+    { by: 'level', atLeast },
+    { by: 'permission', namespace, action },
+    ...direct.map((relation): RelationTerm => ({ by: 'direct', relation })),
+  ]

@@ -77,9 +77,10 @@ export interface Representation {
   readonly tag: string
   /** Additional headers of this answer. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Returns the pieces in order. Packed ones are sent as they are to clients that accept gzip; `isPacked` reports that there are any. */
-  pieces(): AsyncIterable<string | Uint8Array | PackedText>
-  readonly isPacked?: boolean
+  /** Returns the pieces in order. */
+  pieces(): AsyncIterable<string | Uint8Array>
+  /** Returns the same content for clients that accept gzip, to which packed pieces are sent as they are. */
+  readonly packedPieces?: () => AsyncIterable<string | PackedText>
 }
 
 /** An answer that is sent while it is read, in the form that the client prefers by `Accept`; the first form if it has no preference. */
@@ -239,3 +240,7 @@ export const orJsonText = <R>(reply: ReplySpec<R>): ReplySpec<R | JsonText> => (
 
 /** Declares the same reply, or 204 without a body: `reply` may return a `NoContent`. */
 export const orNoContent = <R>(reply: ReplySpec<R>): ReplySpec<R | NoContent> => ({ ...reply, isEmptyToo: true })
+
+/** Returns the value of `Content-Disposition` (RFC 6266) of a download with this file name. */
+export const attachment = (name: string): string =>
+  `attachment; filename="${name.replace(/[^A-Za-z0-9._-]/g, '_')}"; filename*=UTF-8''${encodeURIComponent(name.toWellFormed()).replace(/['()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)}`

@@ -4,9 +4,11 @@ import type { AccessGrant } from '../../core/kernel/access.ts'
 import type { Gate } from '../../core/kernel/deployment.ts'
 import type { Exchange, UpgradeExchange } from '../../core/kernel/exchange.ts'
 import type { Failure, FailureType } from '../../core/kernel/failure.ts'
+import { definedFields } from '../../core/kernel/json.ts'
 import type { PageRequest } from '../../core/kernel/page.ts'
-import type { Call, SignedInCall, RequiredScope } from '../../core/kernel/principal.ts'
+import type { Call, RequiredScope, ScopeCategory, SignedInCall } from '../../core/kernel/principal.ts'
 import type { Access, GrantedAccess, PublicAccess } from './access.ts'
+import { read, write } from './access.ts'
 import type { ReplySpec } from './reply.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -184,3 +186,55 @@ export const handleStream = <F extends string>(
 ): BoundStreamRoute => ({ kind: 'stream', route: route as StreamRoute, ...handlers })
 
 export type AnyBoundRoute = BoundRoute | BoundStreamRoute
+
+/** What the routes of a group have in common. A route may replace each, except that failures add up. */
+interface SharedRoute<P, Q, F extends string, X extends Access> {
+  readonly tag: string
+  readonly access?: X
+  /** The category of the token scope: level read for GET, write for the other methods. */
+  readonly scopeCategory?: ScopeCategory
+  /** The token scope of all routes, where the method does not decide on the level. */
+  readonly scope?: RequiredScope
+  readonly params?: t.Type<P, unknown, unknown>
+  readonly query?: t.Type<Q, unknown, unknown>
+  readonly failures?: readonly FailureType<F>[]
+  readonly statusOf?: Readonly<Record<string, number>>
+  readonly servesConfined?: boolean
+}
+
+type OwnRoute<P, Q, B, R, F extends string, X extends Access, M extends Method> = Omit<
+  Route<P, Q, B, R, F, X, M>,
+  'tag' | 'access' | 'failures'
+> & {
+  readonly tag?: string
+  readonly failures?: readonly FailureType<F>[]
+}
+type OwnAccess<X extends Access, SX extends Access> = [SX] extends [never] ? { readonly access: X } : { readonly access?: X }
+
+/**
+ * Returns a `defineRoute` for routes that have declarations in common.
+ * @example const route = routesOf({ tag: 'Authorization', scopeCategory: 'authz', query: InOrganization })
+ */
+export const routesOf =
+  <SP = unknown, SQ = unknown, SF extends string = never, SX extends Access = never>(shared: SharedRoute<SP, SQ, SF, SX>) =>
+  <P = SP, Q = SQ, B = undefined, R = void, F extends string = never, X extends Access = SX, M extends Method = Method>(
+    own: OwnRoute<P, Q, B, R, F, X, M> & OwnAccess<X, SX>,
+  ): Route<P, Q, B, R, F | SF, X, M> => {
+    const { scopeCategory, failures = [], ...rest } = shared
+    const level = own.method === 'GET' ? read : write
+    return {
+      ...definedFields({ scope: scopeCategory === undefined ? undefined : level(scopeCategory) }),
+      ...rest,
+      ...own,
+      failures: [...failures, ...(own.failures ?? [])],
+    } as Route<P, Q, B, R, F | SF, X, M>
+  }
+
+/** The limit in bytes of a request with a picture of 3 MiB in base64 and the JSON around it. */
+export const pictureBodyBytes = 4_300_000
+
+/** A PNG of one pixel, in base64. */
+export const pictureExample = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
+
+/** The URL of a picture, which contains the digest of its bytes. */
+export const pictureUrlExample = 'https://platform.example/api/v1/avatars/xBTNDiBN6XT3N1PH4o12OOezaRu4saK6trJbt_7Xznc'

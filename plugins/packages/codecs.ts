@@ -1,5 +1,5 @@
 import * as t from 'io-ts'
-import { completedSource } from '../../core/packages/charts/source-refs.ts'
+import { completedSource } from '../../core/packages/types.ts'
 import type { ChartRef } from '../../core/packages/types.ts'
 import { path } from '../kit/access.ts'
 import { answer, FreeObjectCodec, freeText, noted, optional, patternText, PathName, request, SafeInteger } from '../kit/codecs.ts'

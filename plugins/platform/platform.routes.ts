@@ -5,8 +5,7 @@ import { releaseVersion } from '../../core/platform/version.ts'
 import { anyone, siteAdmin } from '../kit/access.ts'
 import { answer, FreeObjectCodec, freeText, Instant, optional, request, SafeInteger } from '../kit/codecs.ts'
 import { empty, json } from '../kit/reply.ts'
-import { body } from '../kit/route.ts'
-import { routesOf } from '../kit/shared-route.ts'
+import { body, routesOf } from '../kit/route.ts'
 import { APISettings, ServerVersion } from './codecs.ts'
 
 const publicRoute = routesOf({ tag: 'Miscellaneous', access: anyone })

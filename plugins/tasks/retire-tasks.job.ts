@@ -3,7 +3,7 @@ import { EntropyToken } from '../../core/kernel/secret.ts'
 import { LogToken } from '../../core/kernel/log.ts'
 import { makeOwnCall } from '../../core/kernel/principal.ts'
 import { EventPublisherToken, TaskRetentionToken, TaskUnitOfWorkToken } from '../../core/tasks/ports.ts'
-import { makeRetireTasks } from '../../core/tasks/retention.ts'
+import { makeRetireTasks } from '../../core/tasks/tasks.ts'
 import { defineGroup } from '../kit/group.ts'
 
 export const retireTasks = defineGroup({

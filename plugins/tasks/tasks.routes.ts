@@ -2,7 +2,7 @@ import { AccessDenied } from '../../core/authz/ports.ts'
 import { TaskEnded, TaskMissing } from '../../core/tasks/ports.ts'
 import { signedIn } from '../kit/access.ts'
 import { feed, json, list } from '../kit/reply.ts'
-import { routesOf } from '../kit/shared-route.ts'
+import { routesOf } from '../kit/route.ts'
 import { EventsQuery, TaskEventWire, TaskPath, TasksQuery, TaskWire } from './codecs.ts'
 
 const common = { tag: 'Miscellaneous', access: signedIn, servesConfined: true, scopeCategory: 'cluster', failures: [TaskMissing] } as const

@@ -1,5 +1,4 @@
-import { UsageCredentialsToken } from '../../core/usage/events/messages.ts'
-import { EventReportsToken } from '../../core/usage/events/reports.ts'
+import { EventReportsToken, UsageCredentialsToken } from '../../core/usage/events/reports.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
 import { getUsageCredentials, reportUsageEvents } from './events.routes.ts'

@@ -2,9 +2,8 @@ import { UsageClusterUnknown, UsageEventsInvalid } from '../../core/usage/events
 import { BusHasNoCredentials, BusRefused } from '../../core/bus/ports.ts'
 import { path, requires, write } from '../kit/access.ts'
 import { json } from '../kit/reply.ts'
-import { body } from '../kit/route.ts'
-import { routesOf } from '../kit/shared-route.ts'
-import { credentialsExample, reportExample, resultsExample, UsageEventReport, UsageBusCredentials, UsageEventResults, UsageOwnerPath } from './event-codecs.ts'
+import { body, routesOf } from '../kit/route.ts'
+import { credentialsExample, reportExample, resultsExample, UsageEventReport, UsageBusCredentials, UsageEventResults, UsageOwnerPath } from './codecs.ts'
 
 const route = routesOf({ tag: 'Billing Dashboard', scopeCategory: 'billing', params: UsageOwnerPath })
 

@@ -2,9 +2,8 @@ import * as t from 'io-ts'
 import { OutageAccountMissing, OutageInvalid, OutageRecorded } from '../../core/usage/outages/outages.ts'
 import { siteAdmin } from '../kit/access.ts'
 import { json } from '../kit/reply.ts'
-import { body } from '../kit/route.ts'
-import { routesOf } from '../kit/shared-route.ts'
-import { outageExample, outageReportExample, OutageReportQuery, SystemOutageApiForm, SystemOutageRequest, SystemOutagesAndReportAPIForm } from './outage-codecs.ts'
+import { body, routesOf } from '../kit/route.ts'
+import { outageExample, outageReportExample, OutageReportQuery, SystemOutageApiForm, SystemOutageRequest, SystemOutagesAndReportAPIForm } from './codecs.ts'
 
 const route = routesOf({ tag: 'Billing Dashboard', access: siteAdmin, scopeCategory: 'billing' })
 

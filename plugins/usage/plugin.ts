@@ -1,12 +1,34 @@
-import { definePlugin } from '../kit/plugin.ts'
+import type { ObjectTypeDefinition, PermissionDefinition } from '../../core/kernel/access.ts'
+import { definePlugin, heldBy } from '../kit/plugin.ts'
 import { usageEventGroup } from './events.handlers.ts'
-import { usageMonthsGroup } from './months.job.ts'
-import { namespaceReportGroup } from './namespaces.handlers.ts'
+import { usageMonthsGroup, usageUpkeepGroup } from './usage.job.ts'
 import { outageGroup } from './outages.handlers.ts'
-import { usageObjectTypes, usagePermissions } from './relations.ts'
-import { reportGroup } from './reports.handlers.ts'
-import { usageUpkeepGroup } from './upkeep.job.ts'
-import { viewGroup } from './views.handlers.ts'
+import { namespaceReportGroup, reportGroup, viewGroup } from './views.handlers.ts'
+
+const namespace = 'usage_mgmt'
+const held = heldBy(namespace)
+
+/** Permissions on the usage of an organization that a custom role can carry. */
+const usagePermissions: readonly PermissionDefinition[] = [
+  { namespace, action: 'view billing', level: 'owner', description: 'View the billing reports of the organization.' },
+  { namespace, action: 'report usage', level: 'admin', description: 'Report the usage of clusters of the organization, as programs in clusters do.' },
+]
+
+/** Relations to the usage of an account as a whole. */
+const usageObjectTypes: readonly ObjectTypeDefinition[] = [
+  {
+    type: 'organization',
+    listed: true,
+    scope: 'billing',
+    reading: ['can_view_billing', 'can_view_usage_analytics'],
+    relations: {
+      can_view_billing: held('view billing', 'owner'),
+      can_report_usage: held('report usage', 'admin'),
+      // view_usage_analytics:site_admin of the specification: no term, so that site admins alone hold it.
+      can_view_usage_analytics: [],
+    },
+  },
+]
 
 export const usagePlugin = definePlugin({
   id: 'usage',

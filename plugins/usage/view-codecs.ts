@@ -1,8 +1,25 @@
 import * as t from 'io-ts'
 import type { FreeObject } from '../../core/kernel/json.ts'
 import { parseMonthNumber } from '../../core/usage/month.ts'
+import type { UsageViewName } from '../../core/usage/types.ts'
 import { monthNames, usageViewTypes } from '../../core/usage/types.ts'
-import { answer, Float, freeText, InstantText, Int64, noted, oneOf, optional, PathId, patternText, PathName, queryIntFrom, request, SafeInteger } from '../kit/codecs.ts'
+import type { NamespaceReport } from '../../core/usage/views/namespace-reports.ts'
+import {
+  answer,
+  Float,
+  freeText,
+  InstantText,
+  Int64,
+  noted,
+  oneOf,
+  optional,
+  PathId,
+  PathName,
+  patternText,
+  queryIntFrom,
+  request,
+  SafeInteger,
+} from '../kit/codecs.ts'
 
 /** A year in a path: four digits. */
 const Year = noted(
@@ -103,7 +120,17 @@ export const ClusterItem = answer(
   },
   'UsageOfCluster',
 )
-export const NamespaceItem = answer({ clusterUID: t.string, namespace: t.string, namespaceUID: t.string, objectCount: SafeInteger, ...measures }, 'UsageOfNamespace')
+export const NamespaceItem = answer(
+  {
+    clusterUID: t.string,
+    namespace: t.string,
+    namespaceUID: t.string,
+    clientOrg: noted(t.string, { description: 'The client organization of the namespace; empty if it is of none.' }),
+    objectCount: SafeInteger,
+    ...measures,
+  },
+  'UsageOfNamespace',
+)
 export const KindItem = answer(
   { group: t.string, kind: t.string, objectCount: SafeInteger, ...measures, matrix: noted(list(answer(measures, 'UsageOfDay')), { description: 'One for each day of the month.' }) },
   'UsageOfKind',
@@ -145,3 +172,93 @@ export const viewOf = (item: t.Any, name: string): t.Any =>
   )
 
 export const ObjectHistoryView = answer({ ...object, months: list(patternText(/^\d{4}-\d{2}$/, 7, 'a month')), segments: list(OccupiedSegment) }, 'ObjectQuotaHistory') as unknown as t.Type<FreeObject, unknown>
+
+export const NamespacePath = request({ clusterID: noted(Uid, { description: 'The UID of the cluster.' }), namespaceName: Uid }, 'UsageNamespacePath')
+
+const seconds = noted(SafeInteger, { description: 'Seconds since the epoch, UTC.' })
+const secondsOrNull = t.union([seconds, t.null])
+const size = noted(t.string, { description: 'A quantity of Kubernetes: `10Gi`.' })
+const texts = t.record(t.string, t.string)
+
+const PodDetails = answer({ flavor: answer({ cpu: t.string, memory: size }, 'PodFlavor'), count: SafeInteger, age: noted(SafeInteger, { description: 'Seconds.' }) }, 'PodDetails')
+const VolumeDetails = answer(
+  { name: t.string, initialSize: size, expansions: t.readonlyArray(answer({ size, at: seconds }, 'VolumeExpansion')), createdAt: seconds, deletedAt: secondsOrNull },
+  'VolumeDetails',
+)
+const DatabaseUsageReport = answer(
+  {
+    databaseInfo: answer({ kind: t.string, group: t.string, product: t.string, name: t.string, uid: t.string, createdAt: seconds, deletedAt: secondsOrNull }, 'DatabaseInfo'),
+    podDetails: t.readonlyArray(PodDetails),
+    volumeDetails: t.readonlyArray(VolumeDetails),
+  },
+  'DatabaseUsageReport',
+)
+export const NamespaceUsageReport: t.Type<NamespaceReport, unknown> = answer(
+  {
+    clusterInfo: answer({ uid: t.string, name: t.string, kubernetesVersion: t.string, provider: t.string, capacity: answer({ nodes: SafeInteger }, 'ClusterCapacity') }, 'ReportedClusterInfo'),
+    namespaceInfo: answer({ name: t.string, uid: t.string, labels: texts, annotations: texts, createdAt: secondsOrNull }, 'ReportedNamespaceInfo'),
+    databases: t.readonlyArray(DatabaseUsageReport),
+  },
+  'NamespaceUsageReport',
+)
+export const NamespaceUsageReports = answer({ generatedAt: seconds, items: t.readonlyArray(NamespaceUsageReport) }, 'NamespaceUsageReports')
+
+export const namespaceExample = {
+  clusterInfo: { uid: '0d3fdb5c-7d7c-4d6e-9a3d-3c1f3a1d2c44', name: 'production', kubernetesVersion: 'v1.35.0', provider: 'EKS', capacity: { nodes: 5 } },
+  namespaceInfo: { name: 'shop', uid: '6f2e5a0c-7e54-4f0c-9a86-b8a10b7a54f5', labels: { team: 'shop' }, annotations: {}, createdAt: 1779262200 },
+  databases: [
+    {
+      databaseInfo: { kind: 'Postgres', group: 'kubedb.com', product: 'dbProduct', name: 'orders', uid: '5a0c7e54-6f2e-4f0c-9a86-0b7a54f5b8a1', createdAt: 1779262200, deletedAt: null },
+      podDetails: [{ flavor: { cpu: '500m', memory: '2Gi' }, count: 3, age: 86400 }],
+      volumeDetails: [{ name: 'data-orders-0', initialSize: '10Gi', expansions: [{ size: '20Gi', at: 1781000000 }], createdAt: 1779262200, deletedAt: null }],
+    },
+  ],
+}
+
+const amounts = { cpu: 1.5, memory: 6 }
+const objectExample = {
+  clusterUID: '0d3fdb5c-7d7c-4d6e-9a3d-3c1f3a1d2c44',
+  objectID: '5a0c7e54-6f2e-4f0c-9a86-0b7a54f5b8a1',
+  group: 'kubedb.com',
+  kind: 'Postgres',
+  namespace: 'shop',
+  namespaceUID: '6f2e5a0c-7e54-4f0c-9a86-b8a10b7a54f5',
+  name: 'orders',
+}
+const intervalExample = { from: '2026-06-01T00:00:00Z', to: '2026-07-01T00:00:00Z' }
+const occupied = { ...intervalExample, milliCPU: 1500, memMiB: 6144, replicas: 3, generation: 2 }
+const cluster = { clusterUID: objectExample.clusterUID, displayName: 'production' }
+const kind = { group: objectExample.group, kind: objectExample.kind }
+const counted = { objectCount: 1, ...amounts }
+const summaryExample = (value: number) => ({ min: value, max: value, mean: value })
+const quotaItem = { ...objectExample, milliCPU: summaryExample(1500), memMiB: summaryExample(6144), segments: [occupied] }
+
+const items: Readonly<Record<UsageViewName, unknown>> = {
+  'objects-usage-view': { ...objectExample, createdAt: '2026-05-20T09:30:00Z', deletedAt: null, dailyEvents: [0, 0, 1, ...Array.from({ length: 27 }, () => 0)], ...amounts },
+  'clusters-usage-view': {
+    ...cluster, modes: [{ ...intervalExample, mode: 'prod' }], contractIDs: [42], clusterHours: 720, ...counted, kinds: [{ ...kind, ...counted, contracts: [{ contractID: 42, ...counted }] }],
+  },
+  'namespaces-usage-view': { clusterUID: objectExample.clusterUID, namespace: objectExample.namespace, namespaceUID: objectExample.namespaceUID, clientOrg: '', ...counted },
+  'gks-usage-view': { ...kind, ...counted, matrix: Array.from({ length: 30 }, () => ({ cpu: 0.05, memory: 0.2 })) },
+  'contracts-usage-view': { contractID: 42, name: 'Databases', quota: { metric: 'cpu_core_month', limit: 10, usedPercent: 15 }, ...counted },
+  'object-quota-history-summaries-view': quotaItem,
+  'objects-cluster-mode-usage-view': { ...objectExample, ...amounts, segments: [{ ...intervalExample, mode: 'prod', ...amounts }] },
+}
+
+/** Returns an answer with one item. */
+export const viewExample = (view: UsageViewName): unknown => ({
+  revision: 1,
+  status: 'final',
+  generatedAt: '2026-07-04T00:30:00.000Z',
+  product: 'dbProduct',
+  view,
+  viewType: 'total',
+  year: 2026,
+  month: 'June',
+  timezone: 'UTC',
+  units: { cpu: 'core-month', memory: 'GiB-month' },
+  items: [items[view]],
+  totals: { ...(view === 'object-quota-history-summaries-view' ? {} : amounts), objectCount: 1 },
+})
+
+export const historyExample = { ...objectExample, months: ['2026-06'], segments: [occupied] }

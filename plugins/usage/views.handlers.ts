@@ -1,15 +1,18 @@
+import { ClockToken } from '../../core/kernel/clock.ts'
 import { definedFields } from '../../core/kernel/json.ts'
-import { monthKey } from '../../core/usage/month.ts'
-import { makeReadObjectHistory } from '../../core/usage/views/object-history.ts'
-import { UsageViewStoreToken } from '../../core/usage/views/ports.ts'
+import { monthKey, monthText } from '../../core/usage/month.ts'
+import { makeFindReport } from '../../core/usage/reports/find-report.ts'
+import { UsageReportStoreToken } from '../../core/usage/reports/ports.ts'
+import { DatabaseInventoryToken, UsageViewStoreToken } from '../../core/usage/views/ports.ts'
+import { makeReportNamespace, makeReportNamespaces } from '../../core/usage/views/namespace-reports.ts'
 import type { UsageViewAnswer } from '../../core/usage/views/views.ts'
-import { makeListGeneratedMonths, makeReadObject, makeReadView } from '../../core/usage/views/views.ts'
-import { attachment } from '../kit/attachment.ts'
+import { makeListGeneratedMonths, makeReadObject, makeReadObjectHistory, makeReadView } from '../../core/usage/views/views.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
 import type { Representation, Streamed } from '../kit/reply.ts'
+import { attachment } from '../kit/reply.ts'
 import type { ViewQuery } from './view-codecs.ts'
-import { getObjectHistory, listGeneratedMonths, objectRoutes, viewRoutes } from './views.routes.ts'
+import { downloadReport, getObjectHistory, listGeneratedMonths, objectRoutes, reportNamespace, reportNamespaces, viewRoutes } from './views.routes.ts'
 
 /** An empty value of a filter is the same as none: clients send empty fields of forms. */
 const filterOf = ({ group, kind, clusterUID, namespace, namespaceUID, contractID }: ViewQuery) => {
@@ -18,9 +21,9 @@ const filterOf = ({ group, kind, clusterUID, namespace, namespaceUID, contractID
 }
 
 /** Returns both forms of a view, or the one that `format` names. */
-const streamedView = ({ month, name, json, csv }: UsageViewAnswer, { format }: ViewQuery): Streamed => {
+const streamedView = ({ month, name, json, plainJson, csv }: UsageViewAnswer, { format }: ViewQuery): Streamed => {
   const tag = `${month.revision}-${month.status}-${month.inputHash.slice(0, 22)}`
-  const asJson: Representation = { contentType: 'application/json; charset=utf-8', tag, pieces: json, isPacked: true }
+  const asJson: Representation = { contentType: 'application/json; charset=utf-8', tag, pieces: plainJson, packedPieces: json }
   const asCsv: Representation = { contentType: 'text/csv; charset=utf-8; header=present', tag: `${tag}-csv`, headers: { 'Content-Disposition': attachment(`${name}.csv`) }, pieces: csv }
   const lastModified = month.generatedAt
   if (format === undefined) return { lastModified, representations: [asJson, asCsv] }
@@ -66,4 +69,40 @@ export const viewGroup = defineGroup({
       ),
     ]
   },
+})
+
+/** The reports for the bills of the users of databases. */
+export const namespaceReportGroup = defineGroup({
+  needs: { clock: ClockToken, inventory: DatabaseInventoryToken },
+  routes: (given) => [
+    handle(reportNamespaces, makeReportNamespaces(given), {
+      input: ({ grant }) => ({ ownerId: grant.ownerId }),
+      // It is read for each request, so each answer has another tag.
+      reply: ({ generatedAt, json }) => ({ lastModified: generatedAt, representations: [{ contentType: 'application/json; charset=utf-8', tag: `at-${generatedAt.getTime()}`, pieces: json }] }),
+    }),
+    handle(reportNamespace, makeReportNamespace(given), {
+      input: ({ grant, params }) => ({ ownerId: grant.ownerId, clusterUid: params.clusterID.toLowerCase(), namespace: params.namespaceName }),
+    }),
+  ],
+})
+
+/** The reports of months as documents. */
+export const reportGroup = defineGroup({
+  needs: { reports: UsageReportStoreToken },
+  routes: (given) => [
+    handle(downloadReport, makeFindReport(given), {
+      input: ({ grant, params, query }) => ({ ownerId: grant.ownerId, month: monthKey(params.year, params.month), revision: query.revision }),
+      reply: (report) => ({
+        lastModified: report.month.generatedAt,
+        representations: [
+          {
+            contentType: 'application/pdf',
+            tag: `${report.month.revision}-${report.month.status}-${report.month.inputHash.slice(0, 22)}-pdf`,
+            headers: { 'Content-Disposition': attachment(`usage-${monthText(report.month.month)}.pdf`), 'Content-Length': String(report.size) },
+            pieces: () => given.reports.pieces(report),
+          },
+        ],
+      }),
+    }),
+  ],
 })

@@ -1,31 +1,38 @@
 import type * as t from 'io-ts'
-import { UsageViewMissing } from '../../core/usage/views/ports.ts'
+import { UsageReportMissing } from '../../core/usage/reports/find-report.ts'
 import type { UsageProduct, UsageViewName } from '../../core/usage/types.ts'
+import { ClientBillingDisabled, UsageNamespaceMissing, UsageViewMissing } from '../../core/usage/views/ports.ts'
 import { query, requires } from '../kit/access.ts'
-import { json, streamed } from '../kit/reply.ts'
-import { routesOf } from '../kit/shared-route.ts'
+import { json, streamed, streamedFile } from '../kit/reply.ts'
+import { routesOf } from '../kit/route.ts'
 import type { ViewQuery } from './view-codecs.ts'
 import {
   ClusterItem,
   ContractItem,
   GeneratedDates,
+  historyExample,
   InAccount,
   KindItem,
   ModeItem,
   MonthObjectPath,
   MonthPath,
+  namespaceExample,
   NamespaceItem,
+  NamespacePath,
+  NamespaceUsageReport,
+  NamespaceUsageReports,
   ObjectHistoryView,
   ObjectItem,
   ObjectPath,
   QuotaItem,
+  ReportQuery,
+  viewExample,
   viewOf,
   viewQuery,
 } from './view-codecs.ts'
-import { historyExample, viewExample } from './view-examples.ts'
 
 /** Site admins alone hold the relation. */
-export const summaryAccess = requires('can_view_usage_analytics', { type: 'account', name: query('org') })
+const summaryAccess = requires('can_view_usage_analytics', { type: 'account', name: query('org') })
 
 const route = routesOf({ tag: 'Billing Dashboard', scopeCategory: 'billing', access: summaryAccess })
 const monthRoute = routesOf({ tag: 'Billing Dashboard', scopeCategory: 'billing', access: summaryAccess, failures: [UsageViewMissing] })
@@ -123,3 +130,48 @@ export const objectRoutes = served
       ok: replyOf(about),
     }),
   }))
+
+const namespaceRoute = routesOf({
+  tag: 'Billing Dashboard',
+  scopeCategory: 'billing',
+  access: requires('can_view_billing', { type: 'account', name: query('org') }),
+  query: InAccount,
+  failures: [ClientBillingDisabled],
+})
+const words =
+  'From what the clusters have reported, at this moment. A contract that is in force must include `enableClientBilling`, and the cluster must be bound to it. ' +
+  'Databases that were deleted more than six months ago are left out. Instants are seconds since the epoch.'
+
+export const reportNamespaces = namespaceRoute({
+  id: 'usage.reportNamespaces',
+  method: 'GET',
+  path: '/dbaas/billing/reports/namespaces',
+  summary: 'Get the databases of all namespaces, for the bills of their users',
+  description: `${words} All namespaces with databases are in one answer.`,
+  ok: streamed(NamespaceUsageReports, { generatedAt: 1781000000, items: [namespaceExample] }, []),
+})
+
+export const reportNamespace = namespaceRoute({
+  id: 'usage.reportNamespace',
+  method: 'GET',
+  path: '/dbaas/billing/reports/clusters/{clusterID}/namespaces/{namespaceName}',
+  summary: 'Get the databases of a namespace, for the bill of its users',
+  description: words,
+  params: NamespacePath,
+  ok: json(200, NamespaceUsageReport, namespaceExample),
+  failures: [UsageNamespaceMissing],
+})
+
+const reportRoute = routesOf({ tag: 'Billing Dashboard', scopeCategory: 'billing', access: summaryAccess, failures: [UsageReportMissing] })
+
+export const downloadReport = reportRoute({
+  id: 'usage.downloadReport',
+  method: 'GET',
+  path: '/dashboard/summary/{year}/{month}/download',
+  summary: 'Download the usage report of a month',
+  description: 'As it was written when the month was generated, with the figures of the views of the same revision.',
+  params: MonthPath,
+  query: ReportQuery,
+  badPathAs: 400,
+  ok: streamedFile(['application/pdf'], 'The report as PDF'),
+})

@@ -6,8 +6,7 @@ import { makeAuthorizer } from '../../core/authz/authorizer.ts'
 import { makeListAllowedPermissions } from '../../core/authz/allowed-permissions.ts'
 import type { ObjectLocator } from '../../core/kernel/access.ts'
 import { callers } from '../matrix/callers.ts'
-import type { Cell } from '../matrix/cells.ts'
-import { isExpected, rowOf, show } from '../matrix/cells.ts'
+import { cellsOf, isExpected, show } from '../matrix/cells.ts'
 import { holdsRelation } from '../matrix/oracle.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { objectRows } from '../support/object-rows.ts'
@@ -53,9 +52,7 @@ test.serial('matrix: every route on the added types answers every caller as it i
   const { routes } = service.running.assembly
   const added = routes.filter(({ pluginId }) => pluginId === 'fleet')
   t.is(added.length, 6)
-  const cells: Cell[] = []
-  const everybody = await callers(service)
-  for (const route of added) for (const caller of everybody) cells.push(...(await rowOf(service, route, targetOf(route.fullPath), route.methods[0] ?? 'GET', caller)))
+  const cells = await cellsOf(service, added, await callers(service), ({ fullPath }) => targetOf(fullPath))
   for (const decision of ['unauthenticated', 'denied', 'hidden', 'admitted'] as const) t.true(cells.some(({ expected }) => expected === decision), decision)
   t.deepEqual(cells.filter((cell) => !isExpected(cell)).map(show), [])
 })

@@ -44,6 +44,7 @@ export const bars = {
   acceptMegabytes: atMost(100, 50, ' MB'),
   usageRollUp: atMost(2, 1.5),
   usageCloseMegabytes: atMost(500, 300, ' MB'),
+  besideClosing: atMost(2, 1.5),
   reportCpu: atMost(1.3, 1),
   reportSeconds: atMost(5, 3, ' s'),
   reportMegabytes: atMost(250, 200, ' MB'),

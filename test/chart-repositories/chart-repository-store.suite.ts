@@ -86,7 +86,7 @@ export const chartRepositoryStoreSuite = (name: string, open: () => Promise<Stor
     t.deepEqual([found?.url, found?.ref, [...(found?.box ?? [])], found?.version, found?.createdAt, found?.updatedAt], ['https://other.example.com', 'ref-2', [9], 2, at, later])
   })
 
-  onWorld('of two changes of one version at once one is made', async (t, world) => {
+  onWorld('of two changes of one version of a repository at once one is made', async (t, world) => {
     const id = await insert(world, world.account, 'internal')
     const changes = await Promise.all(['a', 'b'].map((word) => world.store.replace(world.account, id, 1, content({ description: word }), later)))
     t.deepEqual([...changes].sort(), [false, true])

@@ -89,7 +89,7 @@ test('what is no repository is said so', async (t) => {
   const texts: Readonly<Record<string, string>> = { '/html/index.yaml': '<html></html>', '/list/index.yaml': '- a', '/broken/index.yaml': 'entries: [', '/aliases/index.yaml': 'a: &a [x]\nentries: {web: *a}' }
   const server = await startServer((request, response) => {
     const text = texts[request.url ?? '']
-    if (text === undefined) return void response.writeHead(request.url === '/down/index.yaml' ? 503 : 404).end()
+    if (text === undefined) response.writeHead(request.url === '/down/index.yaml' ? 503 : 404)
     response.end(text)
   }, { isPlain: true })
   const world = sourceWorld()

@@ -76,7 +76,7 @@ export const cloudCredentialStoreSuite = (name: string, open: () => Promise<Stor
     t.deepEqual([found?.type, found?.ref, [...(found?.box ?? [])], found?.version, found?.createdAt], ['AzureStorage', 'ref-2', [9], 2, at])
   })
 
-  onWorld('of two changes of one version at once one is made', async (t, world) => {
+  onWorld('of two changes of one version of a credential at once one is made', async (t, world) => {
     const id = await insert(world, world.user, 'backups')
     const done = await Promise.all(['x', 'y', 'z'].map((ref) => world.store.replace(world.user, id, 1, content(world.user, { ref }), at)))
     t.deepEqual(done.filter(Boolean).length, 1)

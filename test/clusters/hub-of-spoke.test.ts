@@ -1,6 +1,6 @@
 import test from 'ava'
 import { left, right } from 'fp-ts/lib/Either.js'
-import { clusterInfoReader } from '../../adapters/kubernetes/cluster-info.ts'
+import { clusterInfoReader } from '../../adapters/kubernetes/kubeconfig.ts'
 import type { Authorizer } from '../../core/authz/ports.ts'
 import { makeSpokeHubs } from '../../core/clusters/hubs/hub-of-spoke.ts'
 import { NotAHub, type Hub, type HubKey, type HubKind, type Hubs } from '../../core/clusters/hubs/ports.ts'

@@ -1,6 +1,13 @@
 import { ClusterStoreToken } from '../../core/clusters/ports.ts'
-import { deleteCluster, importCluster as importRoute, reconfigureCluster } from '../../plugins/clusters/clusters.routes.ts'
-import { getClusterIdentity, getHubInfo, hasHub, listAllClusters } from '../../plugins/clusters/account-hubs.routes.ts'
+import {
+  deleteCluster,
+  importCluster as importRoute,
+  reconfigureCluster,
+  getClusterIdentity,
+  getHubInfo,
+  hasHub,
+  listAllClusters,
+} from '../../plugins/clusters/clusters.routes.ts'
 import type { Client } from '../../plugins/kit/client.ts'
 import { clientAs, valueOf } from '../support/client-as.ts'
 import { kubernetes, spokeKubernetes } from '../support/components/available.ts'

@@ -3,8 +3,7 @@ import fc from 'fast-check'
 import type { HubObject } from '../../core/clusters/hubs/ports.ts'
 import { clusterSetLabel } from '../../core/clusters/hubs/ports.ts'
 import { countMembers } from '../../core/clustersets/cluster-sets.ts'
-import { selects } from '../../core/clustersets/label-selector.ts'
-import { includes } from '../../core/clustersets/types.ts'
+import { selects, includes } from '../../core/clustersets/types.ts'
 import type { FreeObject } from '../../core/kernel/json.ts'
 
 /** Few words, so that keys and values meet. `toString` is a key of every object of JavaScript. */

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { parseRunArguments } from '../support/components/run-arguments.ts'
 import { tapReader } from '../support/components/tap-results.ts'
 import { parseHubArguments } from '../support/hub/example/hub-arguments.ts'
+import { inRows, sharedProcesses } from '../support/shared-processes.ts'
 import { isSlow, repositoryFiles, testFilesOf, testsTouchedBy } from '../support/test-files.ts'
 
 const report = `TAP version 13
@@ -81,3 +82,40 @@ test('a slow run has the faults and the races', (t) => {
   for (const kind of ['faults', 'races', 'fresh-clone']) t.true(slow.some((file) => file.startsWith(`test/${kind}/`)), kind)
   t.false(isSlow('test/authz/role-rules.test.ts'))
 })
+
+/** The groups of files with these texts, without the folder of the shared processes. */
+const groupsOf = (texts: Readonly<Record<string, string>>): readonly (readonly [string, readonly string[]])[] =>
+  sharedProcesses(Object.keys(texts), (file) => texts[file] ?? '').map(({ path, members }) => [path.slice(-10), members])
+
+const many = (folder: string, count: number, text: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`test/${folder}/${index}.test.ts`, text]))
+
+test('a test file is in one shared process at most; files that wait for components share others than those that compute', (t) => {
+  const groups = groupsOf({ ...many('identity', 21, ''), ...many('bus', 5, "const test = needing('nats')"), ...many('http', 1, "import { execFile } from 'node:child_process'") })
+  t.deepEqual(groups.map(([path, members]) => [path, members.length]), [['01.test.ts', 7], ['02.test.ts', 7], ['03.test.ts', 7], ['04.test.ts', 3], ['05.test.ts', 3]])
+  const [computing, waiting] = [groups.slice(0, 3), groups.slice(3)].map((some) => some.flatMap(([, members]) => members))
+  t.deepEqual(computing?.toSorted(), Object.keys(many('identity', 21, '')).toSorted())
+  t.deepEqual(waiting?.toSorted(), [...Object.keys(many('bus', 5, '')), 'test/http/0.test.ts'].toSorted())
+})
+
+test('rows of shared processes take nearly the same time, and each process is in one row', (t) => {
+  const seconds: Readonly<Record<string, number>> = { a: 2, b: 9, c: 3, d: 5 }
+  t.deepEqual(inRows(Object.keys(seconds), 2, (path) => seconds[path] ?? 0), [['b'], ['d', 'c', 'a']])
+  t.deepEqual(inRows(['a', 'b', 'c'], 2, () => 0), [['a', 'c'], ['b']])
+})
+
+const alone: Readonly<Record<string, readonly [file: string, text: string]>> = {
+  'is about the machine': ['test/faults/x.test.ts', ''],
+  'starts a service as a process': ['test/bus/x.test.ts', "import { startServiceProcess } from '../support/service-process.ts'"],
+  'replaces the clock': ['test/kernel/x.test.ts', "import sinon from 'sinon'"],
+  'changes the environment': ['test/kernel/x.test.ts', "process.env['HOME'] = '/'"],
+  'acts before each test': ['test/kernel/x.test.ts', 'test.beforeEach(() => undefined)'],
+  'uses the context of tests': ['test/http/x.test.ts', 'const test = anyTest as TestFn<{ port: number }>'],
+  'uses the context of tests with a component': ['test/bus/x.test.ts', "const test = needing<{ port: number }>('nats')"],
+  'kills its component': ['test/bus/x.test.ts', "const test = needing('nats')\nawait nats.kill()"],
+  'cuts off its component': ['test/sql/x.test.ts', "import { startFaultProxy } from '../support/fault-proxy.ts'\nconst test = needing('mariadb')"],
+  'starts an API server': ['test/featuresets/x.test.ts', "const test = needing('kubernetes')\nstart({ ownServer: true })"],
+}
+for (const [what, [file, text]] of Object.entries(alone)) {
+  test(`a test file that ${what} has a process of its own`, (t) => t.deepEqual(groupsOf({ [file]: text, 'test/kernel/rules.test.ts': '' }), [['01.test.ts', ['test/kernel/rules.test.ts']]]))
+}

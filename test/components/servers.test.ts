@@ -11,6 +11,7 @@ import { startMariaDb } from '../support/components/mariadb.ts'
 import { needing } from '../support/components/needing.ts'
 import { runCommand } from '../support/components/run-command.ts'
 import { echoPort, startStubKubelet } from '../support/components/stub-kubelet.ts'
+import { borrowMysqlDatabase } from '../support/databases.ts'
 import type { FaultProxy } from '../support/fault-proxy.ts'
 import { startFaultProxy } from '../support/fault-proxy.ts'
 
@@ -159,6 +160,24 @@ withMariaDb('a fresh database is empty, utf8mb4 and strict', async (t) => {
   }
 })
 
+withMariaDb('a database that is given back is empty for the next test, and one with another table is not used again', async (t) => {
+  const used = await borrowMysqlDatabase()
+  const connection = await createConnection(used.url)
+  try {
+    await connection.query("INSERT INTO instances (id, beat_at) VALUES ('a', 1)")
+    t.true(await used.giveBack())
+    const [rows] = await connection.query("SELECT 1 FROM instances WHERE id = 'a'")
+    t.deepEqual(rows, [])
+  } finally {
+    await connection.end()
+  }
+  const changed = await borrowMysqlDatabase()
+  const other = await createConnection(changed.url)
+  await other.query('CREATE TABLE note (id INT PRIMARY KEY)')
+  await other.end()
+  t.false(await changed.giveBack())
+})
+
 withMariaDb('a committed row survives a crash of the server, and an open transaction does not', async (t) => {
   const server = await startMariaDb()
   try {
@@ -185,7 +204,7 @@ interface Scene {
   readonly proxy: FaultProxy
   /** Past the proxy. */
   readonly direct: Connection
-  readonly open: () => Promise<Connection>
+  readonly open: (connectTimeout?: number) => Promise<Connection>
 }
 
 /** A database with an empty table `note`, reached through a fault proxy. */
@@ -197,8 +216,8 @@ async function withScene(t: ExecutionContext, work: (scene: Scene) => Promise<vo
   const proxy = await startFaultProxy(server)
   url.port = String(proxy.port)
   const opened: Connection[] = []
-  const open = async () => {
-    const connection = await createConnection({ uri: url.href, connectTimeout: 500 })
+  const open = async (connectTimeout = 60_000) => {
+    const connection = await createConnection({ uri: url.href, connectTimeout })
     connection.on('error', () => undefined)
     opened.push(connection)
     return connection
@@ -229,7 +248,7 @@ test('pause hangs a query without closing, and refuses no connection', (t) => wi
   proxy.pause()
   const first = await Promise.race([answerOf(connection).catch(() => 'failed'), later(300)])
   t.is(first, 'still waiting')
-  await t.throwsAsync(open(), { code: 'ETIMEDOUT' })
+  await t.throwsAsync(open(500), { code: 'ETIMEDOUT' })
   t.is(proxy.connections(), 2)
   proxy.resume()
   t.is(await answerOf(await open()), 1)

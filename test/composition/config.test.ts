@@ -7,7 +7,7 @@ import test from 'ava'
 import { shownSettings } from '../../composition/cli/config.ts'
 import { configSchema, fileKey, settingsTable } from '../../composition/config/settings.ts'
 import { loadConfig } from '../../composition/config/config.ts'
-import { StartRefused } from '../../composition/start-refused.ts'
+import { StartRefused } from '../../composition/boot.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'moorage-config-'))
 test.after.always(() => rmSync(folder, { recursive: true, force: true }))

@@ -18,7 +18,7 @@ import {
 } from '../../composition/cli/doctor/doctor-checks.ts'
 import { loadConfig } from '../../composition/config/config.ts'
 import type { Settings } from '../../composition/config/settings.ts'
-import { StartRefused } from '../../composition/start-refused.ts'
+import { StartRefused } from '../../composition/boot.ts'
 import { startMailServer } from '../mail/mail-server.ts'
 import { needing } from '../support/components/needing.ts'
 import { emptyMysqlUrl, migratedMysqlUrl } from '../support/databases.ts'

@@ -2,10 +2,10 @@ import { EventEmitter } from 'node:events'
 import test from 'ava'
 import { untilStopped } from '../../composition/cli/lifecycle.ts'
 import { startJobs } from '../../composition/service/jobs.ts'
-import { makeStopSequence } from '../../composition/service/stop-sequence.ts'
+import { makeStopSequence } from '../../composition/service/compose.ts'
 import type { Lease, LeaseStore } from '../../core/kernel/instances.ts'
 import type { Log } from '../../core/kernel/log.ts'
-import type { Job } from '../../plugins/kit/job.ts'
+import type { Job } from '../../plugins/kit/group.ts'
 
 const nothing = (): void => undefined
 const silent: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing }

@@ -4,9 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import test from 'ava'
-import { makeBatchedLines } from '../../adapters/logging/batched-lines.ts'
+import { makeBatchedLines, makePlainLines, plainLine } from '../../adapters/logging/log-lines.ts'
 import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
-import { makePlainLines, plainLine } from '../../adapters/logging/plain-line.ts'
 import { secret } from '../../core/kernel/secret.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'moorage-lines-'))
@@ -83,7 +82,7 @@ const child = (code: string): Promise<{ code: number; stderr: string }> =>
 test('an uncaught error: the log is flushed, the error is reported once, exit 1', async (t) => {
   const prelude = `
     import { installCrashHandlers, beforeCrash } from './composition/cli/lifecycle.ts'
-    import { makeBatchedLines } from './adapters/logging/batched-lines.ts'
+    import { makeBatchedLines } from './adapters/logging/log-lines.ts'
     const lines = makeBatchedLines({ fd: 2 })
     beforeCrash(lines.flushNow)
     beforeCrash(() => { throw new Error('a flush that fails') })
@@ -132,7 +131,7 @@ test('an error with stderr closed ends the process all the same', async (t) => {
 
 test('nothing is lost when the process ends while a batch is being written', async (t) => {
   const { stderr } = await child(`
-    import { makeBatchedLines } from './adapters/logging/batched-lines.ts'
+    import { makeBatchedLines } from './adapters/logging/log-lines.ts'
     const lines = makeBatchedLines({ fd: 2, batchLength: 1000 })
     for (let n = 0; n < 5000; n += 1) lines.add('line ' + n + '\\n')
     lines.flushNow()

@@ -3,8 +3,8 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
-import { certificatesIn, readLicense } from '../../adapters/licenses/license-reader.ts'
-import { licenseFaults } from '../../core/contracts/license-verification.ts'
+import { certificatesIn, readLicense } from '../../adapters/licenses/license-signer.ts'
+import { licenseFaults } from '../../core/contracts/licenses.ts'
 import { runCommandLine } from '../../composition/cli/command-line.ts'
 import { expectStatus, makePeople, type Person } from '../clusters/cluster-world.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
@@ -124,7 +124,7 @@ test('the command line lists and shows contracts, issues a license, and revokes 
   t.is(readFileSync(file, 'utf8').trimEnd(), printed.out)
   t.is(statSync(file).mode & 0o777, 0o600)
   const trusted = certificatesIn((await expectStatus(service.send('GET', '/api/v1/licenses/ca.pem'), 200)).text)
-  t.deepEqual(licenseFaults(readLicense(printed.out, trusted, uid), { now: new Date(), feature: 'db-basic', revoked: new Set() }), [])
+  t.deepEqual(licenseFaults(readLicense(printed.out, trusted, uid), { now: new Date(), feature: 'db-basic', revocations: undefined }), [])
 
   t.regex((await run(['contracts', 'issue', id, '--cluster', randomUUID(), ...account])).err, /not bound to the contract/)
   t.is((await run(['contracts', 'show', 'x', ...account])).code, 2)

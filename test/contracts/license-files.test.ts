@@ -4,9 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import test from 'ava'
-import { certificatesIn, readLicense, revokedIn } from '../../adapters/licenses/license-reader.ts'
-import { makeLicenseSigner } from '../../adapters/licenses/license-signer.ts'
-import { licenseFaults } from '../../core/contracts/license-verification.ts'
+import { certificatesIn, makeLicenseSigner, readLicense, revocationsIn } from '../../adapters/licenses/license-signer.ts'
+import { licenseFaults } from '../../core/contracts/licenses.ts'
 import type { LicenseAuthority, LicenseContent } from '../../core/contracts/ports.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { go } from '../support/components/available.ts'
@@ -49,7 +48,7 @@ const content = (changes: Partial<LicenseContent> = {}): LicenseContent => ({
   notBefore: inDays(-1), notAfter: inDays(30), ...changes,
 })
 const made = (): Promise<LicenseAuthority> => signer.makeAuthority({ organization: 'Vendor', notBefore: inDays(-2), notAfter: inDays(400) })
-const request = { now, feature: undefined, revoked: new Set<string>() }
+const request = { now, feature: undefined, revocations: undefined }
 
 const kinds: Readonly<Record<string, () => LicenseAuthority | Promise<LicenseAuthority>>> = {
   'made here': made,
@@ -69,6 +68,9 @@ for (const [kind, authorityOf] of Object.entries(kinds))
     t.regex(openssl('verify', '-x509_strict', '-CAfile', ca, '-purpose', 'sslclient', '-verify_hostname', uid, license), /OK\n$/)
     t.regex(openssl('verify', '-crl_check', '-CAfile', ca, '-CRLfile', crl, license), /certificate revoked/)
     t.regex(openssl('verify', '-crl_check', '-CAfile', ca, '-CRLfile', crl, other), /OK\n$/)
+    const numberOf = (list: string): bigint => BigInt(/0x[0-9A-F]+/.exec(openssl('crl', '-in', list, '-noout', '-crlnumber'))?.[0] ?? '-1')
+    const later = file(await signer.signRevocations(authority, [], new Date(now.getTime() + 1), inDays(7)))
+    t.true(numberOf(crl) > 2n ** 40n && numberOf(later) > numberOf(crl), 'lists are numbered, in growing order')
     t.deepEqual(licenseFaults(readLicense(certificatePem, certificatesIn(authority.certificatePem), uid), request), [])
   })
 
@@ -115,8 +117,9 @@ test('several revocation lists in one text count together; an unsigned or expire
   const lists = `${await listOf(first, '91827364554637281')}${await listOf(second, '5')}`
   const both = `${first.certificatePem}\n${second.certificatePem}`
   const trusted = certificatesIn(both)
-  t.deepEqual(await revokedIn(lists, trusted, now), new Set(['91827364554637281', '5']))
-  t.deepEqual(await revokedIn(lists, trusted.slice(0, 1), now), new Set(['91827364554637281']))
+  t.deepEqual((await revocationsIn(lists, trusted, now)).revoked, new Set(['91827364554637281', '5']))
+  const ofFirst = await revocationsIn(lists, trusted.slice(0, 1), now)
+  t.deepEqual(ofFirst.revoked, new Set(['91827364554637281']))
   const [good, bad] = [await signer.sign(first, content()), await signer.sign(first, content())]
   for (const order of [[first, second], [second, first]]) {
     const crl = file((await Promise.all(order.map((each) => listOf(each, each === first ? bad.serial : good.serial)))).join(''))
@@ -124,8 +127,12 @@ test('several revocation lists in one text count together; an unsigned or expire
     t.regex(ofOpenssl(good.certificatePem), /OK\n$/)
     t.regex(ofOpenssl(bad.certificatePem), /certificate revoked/)
   }
-  await t.throwsAsync(revokedIn(lists, [], now), { message: /not signed by a known authority/ })
-  await t.throwsAsync(revokedIn(lists, trusted, inDays(8)), { message: /expired/ })
+  const faultsOf = async (by: LicenseAuthority): Promise<readonly string[]> =>
+    licenseFaults(readLicense((await signer.sign(by, content())).certificatePem, trusted, uid), { ...request, revocations: ofFirst })
+  t.deepEqual(await faultsOf(first), [])
+  t.deepEqual(await faultsOf(second), ['There is no revocation list of the authority that signed it. Fetch a new one.'], 'as OpenSSL, which wants a list')
+  await t.throwsAsync(revocationsIn(lists, [], now), { message: /not signed by a known authority/ })
+  await t.throwsAsync(revocationsIn(lists, trusted, inDays(8)), { message: /expired/ })
 })
 
 needing('go')('crypto/x509 of Go accepts a license of the right cluster alone', async (t) => {

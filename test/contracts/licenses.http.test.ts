@@ -4,11 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
-import { certificatesIn, readLicense, revokedIn } from '../../adapters/licenses/license-reader.ts'
-import { makeOpenAuthorities } from '../../core/contracts/authorities.ts'
-import { licenseFaults } from '../../core/contracts/license-verification.ts'
+import { certificatesIn, readLicense, revocationsIn } from '../../adapters/licenses/license-signer.ts'
+import { makeListRevocations, makeOpenAuthorities } from '../../core/contracts/authorities.ts'
+import { licenseFaults } from '../../core/contracts/licenses.ts'
 import { AuthorityStoreToken, LicenseSignerToken, LicenseStoreToken } from '../../core/contracts/ports.ts'
-import { makeListRevocations } from '../../core/contracts/revocations.ts'
 import { CachesToken } from '../../core/kernel/cache.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { SecretBoxToken } from '../../core/kernel/secret.ts'
@@ -102,7 +101,7 @@ test.serial('a license is refused for another cluster, a foreign authority, outs
   const pem = await issued(cluster)
   const trusted = certificatesIn(await authorities())
   const faults = (changes: { readonly uid?: string; readonly ca?: readonly X509Certificate[]; readonly now?: Date; readonly feature?: string } = {}) =>
-    licenseFaults(readLicense(pem, changes.ca ?? trusted, changes.uid ?? cluster.uid), { now: changes.now ?? new Date(), feature: changes.feature, revoked: new Set() })
+    licenseFaults(readLicense(pem, changes.ca ?? trusted, changes.uid ?? cluster.uid), { now: changes.now ?? new Date(), feature: changes.feature, revocations: undefined })
   t.deepEqual(faults(), [])
   t.deepEqual(faults({ uid: cluster.uid.toUpperCase(), feature: 'db-basic' }), [])
   t.deepEqual(faults({ uid: randomUUID() }), ['It is for another cluster.'])
@@ -150,8 +149,8 @@ test.serial('revoking a contract puts its licenses on the revocation list, which
   await expectStatus(admin('POST', `/api/v1/contracts/${cluster.id}/revoke`), 200)
   const [ca, crl] = [await authorities(), await revocations()]
   t.regex(openssl('verify', '-crl_check', '-CAfile', file('ca', ca), '-CRLfile', file('crl', crl), file('license', pem)), /certificate revoked/)
-  const revoked = await revokedIn(crl, certificatesIn(ca), new Date())
-  t.deepEqual(licenseFaults(readLicense(pem, certificatesIn(ca), cluster.uid), { now: new Date(), feature: undefined, revoked }), ['It was revoked.'])
+  const read = await revocationsIn(crl, certificatesIn(ca), new Date())
+  t.deepEqual(licenseFaults(readLicense(pem, certificatesIn(ca), cluster.uid), { now: new Date(), feature: undefined, revocations: read }), ['It was revoked.'])
   const command = (...args: readonly string[]): { readonly status: number; readonly out: string } => {
     try {
       return { status: 0, out: execFileSync(process.execPath, ['composition/bin/moorage.mjs', 'licenses', 'verify', '--ca', file('ca', ca), ...args], { encoding: 'utf8' }) }
@@ -189,13 +188,17 @@ test.serial('a license of a replaced authority stays valid, new ones are signed 
   const trusted = certificatesIn(await authorities())
   t.is(trusted.length, 2)
   t.not(after, before)
-  for (const pem of [before, after]) t.deepEqual(licenseFaults(readLicense(pem, trusted, cluster.uid), { now: new Date(), feature: undefined, revoked: new Set() }), [])
+  for (const pem of [before, after]) t.deepEqual(licenseFaults(readLicense(pem, trusted, cluster.uid), { now: new Date(), feature: undefined, revocations: undefined }), [])
   t.deepEqual([before, after].map((pem) => readLicense(pem, trusted.slice(0, 1), cluster.uid).isTrusted), [false, true])
+  const [ca, crl] = [file('ca', await authorities()), file('crl', await revocations())]
+  // A verifier whose clock is four minutes behind.
+  const behind = String(nowSeconds - 240)
+  for (const pem of [before, after]) t.regex(openssl('verify', '-crl_check', '-attime', behind, '-CAfile', ca, '-CRLfile', crl, file('license', pem)), /OK\n$/)
   await expectStatus(admin('POST', `/api/v1/contracts/${cluster.id}/revoke`), 200)
   const revokedNow = async () => {
     const list = await makeListRevocations(revocationDeps())()
-    return revokedIn(unwrap(list), trusted, new Date())
+    return revocationsIn(unwrap(list), trusted, new Date())
   }
-  const revoked = await revokedNow()
+  const { revoked } = await revokedNow()
   for (const pem of [before, after]) t.true(revoked.has(readLicense(pem, trusted, undefined).serial))
 })

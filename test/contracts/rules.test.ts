@@ -1,16 +1,25 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
-import { duplicateFeatures, isActive, parseClusterUid, parseDisplayName, parseRecipients, parseTags, stateOf } from '../../core/contracts/contract-rules.ts'
-import { makeListRevocations, maxRevoked } from '../../core/contracts/revocations.ts'
+import type { ContractDraft } from '../../core/contracts/contract-rules.ts'
+import {
+  duplicateFeatures,
+  isActive,
+  parseClusterUid,
+  parseDisplayName,
+  parseRecipients,
+  parseTags,
+  stateOf,
+  emailLists,
+  parseTerms,
+  termsOf,
+} from '../../core/contracts/contract-rules.ts'
+import { makeListRevocations, maxRevoked } from '../../core/contracts/authorities.ts'
 import type { LicenseSigner } from '../../core/contracts/ports.ts'
 import { secret } from '../../core/kernel/secret.ts'
-import type { ContractDraft } from '../../core/contracts/contract-terms.ts'
-import { emailLists, parseTerms, termsOf } from '../../core/contracts/contract-terms.ts'
 import type { Contract, ContractId } from '../../core/contracts/types.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
-import { AddContractParams, ContractParams } from '../../plugins/contracts/administration-codecs.ts'
-import { AssociatedQuery, ClusterUuidPath, UpdateUserContractPreferences } from '../../plugins/contracts/codecs.ts'
+import { AddContractParams, ContractParams, AssociatedQuery, ClusterUuidPath, UpdateUserContractPreferences } from '../../plugins/contracts/codecs.ts'
 import { toAdministeredContract, toContract } from '../../plugins/contracts/contract-wire.ts'
 import { unwrap } from '../support/outcome.ts'
 
@@ -86,7 +95,7 @@ test('recipients are trimmed, their domains in lower case, once each', (t) => {
     t.deepEqual(parsed, [...new Set(addresses.map((each) => `${each.split('@')[0]}@${each.split('@')[1]?.toLowerCase()}`))])
     t.deepEqual(unwrap(parseRecipients(parsed)), parsed)
   }))
-  fc.assert(fc.property(address, fc.constantFrom(' ', '\n', '\r\nBcc: x', ',', ';', '<', '@', '"'), (good, bad) => {
+  fc.assert(fc.property(address, fc.constantFrom(' ', '\n', '\r\nBcc: x', ',', ';', '<', '@', '"', '\u0001', '\u007f', '\u202e', '\u200b'), (good, bad) => {
     const refused = parseRecipients([good, good.replace('@', `${bad}@`)])
     t.true(isLeft(refused) && refused.left.errors?.length === 1)
   }))
@@ -129,6 +138,7 @@ test('terms out of their limits are refused, whatever else they are', (t) => {
     fc.constant({ quota: { enabled: true, limit: 0 } }),
     fc.constantFrom([0], [1001], [1.5], Array.from({ length: 11 }, (_, n) => n + 1)).map((alertThresholds) => ({ quota: { alertThresholds } })),
     fc.constantFrom('[1]', 'null', '{', '"x"', `{"a":"${'x'.repeat(4000)}"}`).map((restrictions) => ({ restrictions })),
+    fc.constantFrom('0', '-5', '"30"', '0.5', '36501', '1e300', '[30]', 'true').map((days) => ({ restrictions: `{"offlineTtlDays":${days}}` })),
     fc.constantFrom(...emailLists).map((list) => ({ emails: { [list]: ['not an address'] } })),
   )
   fc.assert(fc.property(draft, bad, (given, wrong) => {
@@ -136,6 +146,15 @@ test('terms out of their limits are refused, whatever else they are', (t) => {
     t.true(isLeft(parseTerms(wrong, stored(given))))
   }))
   t.true(isLeft(parseTerms({ name: 'a', product: 'b', features: ['c'] }, undefined)), 'start and end are needed')
+})
+
+test('a contract with a life of licenses that cannot be read, from before it was refused, can be changed', (t) => {
+  const restrictions = '{"offlineTtlDays":"30"}'
+  fc.assert(fc.property(draft, (given) => {
+    const contract = { ...stored(given), restrictions }
+    t.is(unwrap(parseTerms({ name: 'renamed', restrictions }, contract)).name, 'renamed')
+    t.is(unwrap(parseTerms({ restrictions: '{"offlineTtlDays":30}' }, contract)).restrictions, '{"offlineTtlDays":30}')
+  }))
 })
 
 test('no body or query throws in a codec, and what decodes encodes to what decodes the same', (t) => {
@@ -163,6 +182,25 @@ test('an owner sees no address of the vendor; a site admin does', (t) => {
     t.deepEqual([seen.start, seen.end], [contract.startsAt, contract.endsAt].map((each) => Math.floor(each.getTime() / 1000)) as [number, number])
     t.deepEqual(toAdministeredContract(contract, now).emails.usageAlertAdmin, ['secret@vendor.example'])
   }))
+})
+
+test('revocation lists are made again at once when there is another authority, else once a minute', async (t) => {
+  const made: number[] = []
+  const clock = { at: Date.parse('2028-03-01T00:00:00Z') }
+  const present = [1]
+  const list = makeListRevocations({
+    authorities: { unexpired: async () => present.map((id) => ({ id, certificatePem: '', key: secret(''), notBefore: new Date(0), notAfter: new Date(clock.at * 2) })) },
+    clock: { now: () => new Date(clock.at) },
+    licenses: { listRevoked: async () => [] },
+    signer: { signRevocations: async ({ id }: { readonly id: number }) => (made.push(id), `${id};`) } as unknown as LicenseSigner,
+  })
+  t.is(unwrap(await list()), '1;')
+  present.unshift(2)
+  t.deepEqual((await Promise.all([list(), list()])).map((each) => unwrap(each)), ['2;1;', '2;1;'])
+  t.deepEqual(made, [1, 2, 1])
+  clock.at += 60_000
+  t.is(unwrap(await list()), '2;1;')
+  t.is(made.length, 5)
 })
 
 test('a revocation list has all revoked licenses, or there is none', async (t) => {

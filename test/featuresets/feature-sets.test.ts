@@ -5,14 +5,14 @@ import { chartOf, modelOf, startFeatureWorld, unique, type FeatureWorld } from '
 
 /**
  * Install, disable and update feature sets, and the versions of the suite, on a real kube-apiserver with the definitions of OCM. The
- * core features have fixed names on a hub: this file has an API server to itself, and the tests about them run first, one after the
+ * core features have fixed names on a hub: this file alone has its hub on the API server of spokes, and the tests about them run first, one after the
  * other.
  */
-const test = needing('kubernetes')
+const test = needing('kubernetes', 'spoke-kubernetes')
 
 let world: FeatureWorld
 test.before(async () => {
-  world = await startFeatureWorld({ ownServer: true })
+  world = await startFeatureWorld({ hasFixedNames: true })
 })
 test.after.always(() => world?.stop())
 

@@ -1,8 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-world.ts'
-import { kubernetes } from '../support/components/available.ts'
-import type { ControlPlaneAccess } from '../support/components/control-plane-access.ts'
-import { startSpokeControlPlane } from '../support/components/spoke-control-plane.ts'
+import { kubernetes, spokeKubernetes } from '../support/components/available.ts'
 import { installHubCrds } from '../support/hub/install-hub-crds.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import { startService } from '../support/service.ts'
@@ -53,13 +51,11 @@ export const modelOf = (featureSet: string, releases: Readonly<Record<string, ob
 })
 
 /**
- * A service with a hub on a real API server, and an organization whose owner may do everything. With `ownServer`, no other test file
- * uses the API server, so objects may have fixed names.
+ * A service with a hub on a real API server, and an organization whose owner may do everything. With `hasFixedNames` it is the
+ * API server of spokes, which is the hub of no other test file, so objects may have fixed names.
  */
-export const startFeatureWorld = async ({ ownServer = false }: { readonly ownServer?: boolean } = {}) => {
-  const shared = (await kubernetes())!
-  const own = ownServer ? await startSpokeControlPlane(shared, unique('features')) : undefined
-  const server: ControlPlaneAccess = own ?? shared
+export const startFeatureWorld = async ({ hasFixedNames = false }: { readonly hasFixedNames?: boolean } = {}) => {
+  const server = (await (hasFixedNames ? spokeKubernetes() : kubernetes()))!
   await installHubCrds(server)
   const service = await startService()
   const people = makePeople(service)
@@ -86,7 +82,6 @@ export const startFeatureWorld = async ({ ownServer = false }: { readonly ownSer
     service,
     stop: async (): Promise<void> => {
       await service.stop()
-      await own?.stop()
     },
     people,
     owner,

@@ -8,9 +8,8 @@ import { lruCaches } from '../../adapters/system/lru-caches.ts'
 import type { Catalogue, Feature, InstalledFeatures } from '../../core/featuresets/catalogue.ts'
 import { catalogueOf, installedIn, statesOf } from '../../core/featuresets/catalogue.ts'
 import { makeFeatureClaims, parseClaim } from '../../core/featuresets/claims.ts'
-import { parseModel, releasePrefix } from '../../core/featuresets/model.ts'
+import { parseModel, releasePrefix, planInstall, planRemoval, removeOperations, writeOperations } from '../../core/featuresets/rules.ts'
 import { featuresByClaim, missingFeatures } from '../../core/featuresets/profiles.ts'
-import { planInstall, planRemoval, removeOperations, writeOperations } from '../../core/featuresets/rules.ts'
 import { autoUpdateRefusal, isSameVersion } from '../../core/featuresets/suite.ts'
 import { isInStep, makeSyncComparison, rememberedRanges } from '../../core/featuresets/sync-status.ts'
 import type { FreeObject, Json } from '../../core/kernel/json.ts'
@@ -98,7 +97,9 @@ test('an installation contains what was asked for, is refused only for a reason,
 test('a removal leaves no feature without what it needs, touches no other set, and has an effect once', (t) => {
   let removals = 0
   fc.assert(
-    fc.property(state, someNames, fc.constantFrom('one', 'two'), ({ from, installed }, features, featureSet) => {
+    fc.property(state, someNames, fc.constantFrom('one', 'two'), fc.boolean(), ({ from, installed }, names, featureSet, isOfInstalled) => {
+      // Of names without the installed ones, nearly every removal is refused.
+      const features = isOfInstalled ? names.filter((each) => installed.get(each)?.featureSet === featureSet) : names
       const plan = planRemoval(from, installed, { featureSet, features })
       if (isLeft(plan)) return true
       removals += plan.right.length
@@ -107,8 +108,16 @@ test('a removal leaves no feature without what it needs, touches no other set, a
       const again = planRemoval(from, rest, { featureSet, features })
       return isComplete(from, new Set(rest.keys())) && plan.right.every((each) => asked.includes(each) && installed.get(each)?.featureSet === featureSet) && isRight(again) && again.right.length === 0
     }),
+    { numRuns: 500 },
   )
   t.true(removals > 0)
+})
+
+test('a feature that takes the place of a needed one of its exclusion group is not removed', (t) => {
+  const features = [featureOf({ name: 'a', requires: ['b'] }), featureOf({ name: 'b', exclusionGroup: 'x' }), featureOf({ name: 'c', exclusionGroup: 'x', featureSet: 'two' })]
+  const from = catalogueOf([setOf('one'), setOf('two')], features)
+  t.like(planRemoval(from, installedOf(['a', 'c'], from), { featureSet: 'two', features: [] }), { left: { tag: 'FeaturesRefused' } })
+  t.deepEqual(planRemoval(from, installedOf(['c'], from), { featureSet: 'two', features: [] }), right(['c']))
 })
 
 const jsonObject = fc.dictionary(fc.string(), fc.jsonValue()) as fc.Arbitrary<FreeObject>

@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import test, { type TestFn } from 'ava'
+import test from 'ava'
 import { left, right } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import { defineFailure } from '../../core/kernel/failure.ts'
@@ -28,9 +28,9 @@ interface World {
   readonly storedAfter: number[]
 }
 
-const keptAnswersTest = test as TestFn<World>
+let world: World
 
-keptAnswersTest.before(async (t) => {
+test.before(async () => {
   const service = await startPopulatedService()
   const store = service.running.container.resolve(IdempotencyStoreToken)
   const storedAfter: number[] = []
@@ -41,9 +41,9 @@ keptAnswersTest.before(async (t) => {
       return answer(id, stored)
     },
   })
-  t.context = { service, alice: await service.tokenFor('alice'), storedAfter }
+  world = { service, alice: await service.tokenFor('alice'), storedAfter }
 })
-keptAnswersTest.after.always((t) => t.context.service.stop())
+test.after.always(() => world.service.stop())
 
 let keys = 0
 
@@ -92,8 +92,8 @@ const changes: readonly (readonly [id: string, who: 'alice' | 'admin' | 'passwor
   ['organizations.addTeamMember', 'alice', undefined],
 ]
 
-keptAnswersTest.serial('changes of every kind store their answer with the change, and a retry gets it to the letter', async (t) => {
-  const { service, alice, storedAfter } = t.context
+test.serial('changes of every kind store their answer with the change, and a retry gets it to the letter', async (t) => {
+  const { service, alice, storedAfter } = world
   const credentials = { alice: { token: alice }, admin: { token: service.adminToken }, password: { basic: ['alice', password] as const } }
   const wrong: string[] = []
   for (const [id, who, body] of changes) {
@@ -111,8 +111,8 @@ keptAnswersTest.serial('changes of every kind store their answer with the change
   t.deepEqual(wrong, [])
 })
 
-keptAnswersTest.serial('a retry of what removed or renamed its own object gets the first answer, and nothing else does', async (t) => {
-  const { service, alice } = t.context
+test.serial('a retry of what removed or renamed its own object gets the first answer, and nothing else does', async (t) => {
+  const { service, alice } = world
   const as = { token: alice }
   const made = await service.send('POST', '/api/v1/orgs', { ...as, body: { username: 'shoal' } })
   t.is(made.status, 201)
@@ -130,8 +130,8 @@ keptAnswersTest.serial('a retry of what removed or renamed its own object gets t
   t.is((await service.send('GET', '/api/v1/orgs/reef', { ...as, headers })).status, 404)
 })
 
-keptAnswersTest.serial('an answer with a body is replayed only to one who may still send the request', async (t) => {
-  const { service, alice } = t.context
+test.serial('an answer with a body is replayed only to one who may still send the request', async (t) => {
+  const { service, alice } = world
   const dora = await service.tokenFor('dora')
   t.is((await service.send('PUT', `/api/v1/teams/${service.world.teamIds.Owners}/members/dora`, { token: alice })).status, 204)
   const invite = { token: dora, body: { email: 'pilot@example.com', role: 'member' }, headers: { 'Idempotency-Key': 'pilot' } }

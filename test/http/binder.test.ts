@@ -1,5 +1,4 @@
-import anyTest from 'ava'
-import type { TestFn } from 'ava'
+import test from 'ava'
 import * as io from 'io-ts'
 import { signedIn, write } from '../../plugins/kit/access.ts'
 import { handle } from '../../plugins/kit/handle.ts'
@@ -15,11 +14,11 @@ import { counter, stubRoutes } from './stub-routes.ts'
 import type { StubServer } from './stub-server.ts'
 import { memoryIdempotency, startStubServer } from './stub-server.ts'
 
-const test = anyTest as TestFn<{ server: StubServer }>
-test.before(async (t) => {
-  t.context.server = await startStubServer(stubRoutes)
+let server: StubServer
+test.before(async () => {
+  server = await startStubServer(stubRoutes)
 })
-test.after.always((t) => t.context.server.stop())
+test.after.always(() => server.stop())
 
 const auth = { authorization: 'token good' }
 const jsonHeaders = { ...auth, 'content-type': 'application/json' }
@@ -70,7 +69,7 @@ const errorCases: readonly [name: string, path: string, init: RequestInit, statu
 
 for (const [name, path, init, status, code] of errorCases) {
   test(`${name} is answered ${status} ${code} in the documented shape`, async (t) => {
-    const reply = await send(t.context.server, path, init)
+    const reply = await send(server, path, init)
     const text = await reply.text()
     const body = JSON.parse(text) as Record<string, unknown>
     t.is(reply.status, status)
@@ -84,7 +83,7 @@ for (const [name, path, init, status, code] of errorCases) {
 }
 
 test('a refusal leads to the page of its operation, and to the whole documentation where no route was found', async (t) => {
-  const urlOf = async (path: string, init?: RequestInit) => (await bodyOf(await send(t.context.server, path, init)))['url']
+  const urlOf = async (path: string, init?: RequestInit) => (await bodyOf(await send(server, path, init)))['url']
   const page = 'http://127.0.0.1:3000/api/v1/docs'
   t.is(await urlOf('/things/9'), `${page}#operation/stub.get`)
   t.is(await urlOf('/things/1', { headers: {} }), `${page}#operation/stub.get`)
@@ -94,21 +93,20 @@ test('a refusal leads to the page of its operation, and to the whole documentati
 })
 
 test('an unknown path and an invalid parameter get the same message', async (t) => {
-  const messages = await Promise.all(['/nowhere', '/things/abc', '/things/0'].map(async (path) => (await bodyOf(await send(t.context.server, path)))['message']))
+  const messages = await Promise.all(['/nowhere', '/things/abc', '/things/0'].map(async (path) => (await bodyOf(await send(server, path)))['message']))
   t.deepEqual(messages, Array(3).fill('The path does not exist.'))
 })
 
 test('neither OPTIONS nor 405 names a method that would then find nothing at the path', async (t) => {
   for (const method of ['OPTIONS', 'DELETE']) {
-    const reply = await send(t.context.server, '/things/abc', { method })
+    const reply = await send(server, '/things/abc', { method })
     t.is(reply.status, 404, method)
     t.is(reply.headers.get('allow'), null, method)
   }
-  t.is((await send(t.context.server, '/things/1', { method: 'OPTIONS' })).headers.get('allow'), 'GET, HEAD, OPTIONS, PUT')
+  t.is((await send(server, '/things/1', { method: 'OPTIONS' })).headers.get('allow'), 'GET, HEAD, OPTIONS, PUT')
 })
 
 test('every answer tells a browser neither to guess nor to frame, run, keep or pass on anything', async (t) => {
-  const { server } = t.context
   for (const [path, status] of [['/things/1', 200], ['/nowhere', 404], ['/throw', 500], ['/things?limit=x', 200], ['/admin/x', 403]] as const) {
     const reply = await send(server, path)
     t.is(reply.status, status, path)
@@ -133,7 +131,6 @@ test('an internal error is logged, tells the caller no internals, and the servic
 })
 
 test('401 says how to prove oneself, 405 what the path takes, 429 when to come back', async (t) => {
-  const { server } = t.context
   t.regex((await send(server, '/things/1', { headers: {} })).headers.get('www-authenticate') ?? '', /Basic/)
   t.is((await send(server, '/things/1', { method: 'DELETE' })).headers.get('allow'), 'GET, HEAD, OPTIONS, PUT')
   t.is((await send(server, '/things/10')).headers.get('retry-after'), '3')
@@ -153,12 +150,12 @@ const carriers: Readonly<Record<string, { path?: string; headers?: Record<string
   'a session cookie': { headers: { cookie: 'a=b; moorage_session=session-key' } },
 }
 for (const [name, { path = '', headers = {} }] of Object.entries(carriers)) {
-  test(`${name} proves the caller`, async (t) => t.is((await send(t.context.server, `/things/1${path}`, { headers })).status, 200))
+  test(`${name} proves the caller`, async (t) => t.is((await send(server, `/things/1${path}`, { headers })).status, 200))
 }
 
 test('a session cookie needs the CSRF token for a change, and its own site', async (t) => {
   const cookie = { cookie: 'moorage_session=session-key', 'content-type': 'application/json' }
-  const post = (headers: Record<string, string>) => send(t.context.server, '/things', { method: 'POST', headers: { ...cookie, ...headers }, body: '{"name":"x"}' })
+  const post = (headers: Record<string, string>) => send(server, '/things', { method: 'POST', headers: { ...cookie, ...headers }, body: '{"name":"x"}' })
   t.is((await post({})).status, 403)
   t.is((await post({ 'x-csrf-token': 'csrf-of-other' })).status, 403)
   t.is((await post({ 'x-csrf-token': 'csrf-of-session-key' })).status, 201)
@@ -167,30 +164,30 @@ test('a session cookie needs the CSRF token for a change, and its own site', asy
 
 test('two cookies of one name count as none', async (t) => {
   const headers = { cookie: 'moorage_session=evil; moorage_session=session-key' }
-  t.is((await send(t.context.server, '/things/1', { headers })).status, 401)
+  t.is((await send(server, '/things/1', { headers })).status, 401)
 })
 
 test('both spellings of a trailing slash answer', async (t) => {
-  t.is((await send(t.context.server, '/things/1/')).status, 200)
-  t.is((await send(t.context.server, '/things/?limit=5')).status, 200)
+  t.is((await send(server, '/things/1/')).status, 200)
+  t.is((await send(server, '/things/?limit=5')).status, 200)
 })
 
 test('HEAD answers as GET without a body, OPTIONS from the route table', async (t) => {
-  const head = await send(t.context.server, '/things/1', { method: 'HEAD' })
+  const head = await send(server, '/things/1', { method: 'HEAD' })
   t.is(head.status, 200)
   t.is(await head.text(), '')
   t.true(Number(head.headers.get('content-length')) > 0)
-  const options = await send(t.context.server, '/things', { method: 'OPTIONS', headers: {} })
+  const options = await send(server, '/things', { method: 'OPTIONS', headers: {} })
   t.is(options.status, 204)
   t.is(options.headers.get('allow'), 'GET, HEAD, OPTIONS, POST')
 })
 
 test('a GET body may be in the query instead, and the query takes precedence', async (t) => {
-  t.deepEqual(await bodyOf(await send(t.context.server, '/view?name=fromquery')), { name: 'fromquery' })
+  t.deepEqual(await bodyOf(await send(server, '/view?name=fromquery')), { name: 'fromquery' })
 })
 
 test('a list carries its total and absolute links, no credential among them', async (t) => {
-  const reply = await send(t.context.server, '/things?page=2&limit=20&q=a,b&token=good', { headers: {} })
+  const reply = await send(server, '/things?page=2&limit=20&q=a,b&token=good', { headers: {} })
   t.is(reply.headers.get('x-total-count'), '65')
   const link = reply.headers.get('link') ?? ''
   t.regex(link, /<http:\/\/127\.0\.0\.1:3000\/api\/v1\/things\?page=3&limit=20&q=a%2Cb>; rel="next"/)
@@ -199,11 +196,10 @@ test('a list carries its total and absolute links, no credential among them', as
 })
 
 for (const query of ['page=0&limit=0', 'page=-1&limit=-1', 'page=abc&limit=abc', 'page=1000000000&limit=1000000000']) {
-  test(`${query} is clamped, not refused`, async (t) => t.is((await send(t.context.server, `/things?${query}`)).status, 200))
+  test(`${query} is clamped, not refused`, async (t) => t.is((await send(server, `/things?${query}`)).status, 200))
 }
 
 test('a read carries an entity tag, and the client that holds it gets 304', async (t) => {
-  const { server } = t.context
   const etag = (await send(server, '/things/1')).headers.get('etag') ?? ''
   t.regex(etag, /^"[\w-]{22}"$/)
   for (const held of [etag, `"other", ${etag}`, `W/${etag}`, '*']) {
@@ -215,7 +211,6 @@ test('a read carries an entity tag, and the client that holds it gets 304', asyn
 })
 
 test('If-Match hands the row version to the handler where versions are kept, and is refused elsewhere', async (t) => {
-  const { server } = t.context
   const put = (ifMatch: string) => send(server, '/things/1', { method: 'PUT', headers: { ...auth, 'if-match': ifMatch } })
   t.deepEqual(await bodyOf(await put('"4-abc"')), { expected: 4 })
   t.deepEqual(await bodyOf(await put('*')), {})
@@ -226,7 +221,7 @@ test('If-Match hands the row version to the handler where versions are kept, and
 })
 
 test('cookies are set as declared', async (t) => {
-  const reply = await send(t.context.server, '/signin', { method: 'POST', headers: {} })
+  const reply = await send(server, '/signin', { method: 'POST', headers: {} })
   t.deepEqual(reply.headers.getSetCookie(), ['moorage_session=k; Max-Age=60; Path=/; HttpOnly; SameSite=Lax', '_csrf=c; Path=/; SameSite=Lax'])
 })
 
@@ -238,7 +233,6 @@ test('behind https the session cookie is pinned to the host', async (t) => {
 })
 
 test.serial('a change with an Idempotency-Key happens once, and its answer is replayed', async (t) => {
-  const { server } = t.context
   const post = (key: string, name: string) => send(server, '/count', { method: 'POST', headers: { ...jsonHeaders, 'idempotency-key': key }, body: JSON.stringify({ name }) })
   const before = counter.runs
   const first = await post('k1', 'x')
@@ -256,7 +250,6 @@ test.serial('a change with an Idempotency-Key happens once, and its answer is re
 })
 
 test.serial('a request that failed on our side may be sent again with its key', async (t) => {
-  const { server } = t.context
   const post = (name: string, key: string) => send(server, '/count', { method: 'POST', headers: { ...jsonHeaders, 'idempotency-key': key }, body: JSON.stringify({ name }) })
   const before = counter.runs
   t.is((await post('boom', 'k3')).status, 500)
@@ -311,7 +304,6 @@ test('a response that was committed with its change is returned to the retry, ev
 })
 
 test('a request id is kept when it is harmless and replaced when not', async (t) => {
-  const { server } = t.context
   const idFor = async (id: string) => (await send(server, '/things/1', { headers: { ...auth, 'x-request-id': id } })).headers.get('x-request-id')
   t.is(await idFor('abc.DEF-1_2'), 'abc.DEF-1_2')
   t.regex((await idFor('x'.repeat(65))) ?? '', /^[0-9a-f-]{36}$/)
@@ -319,7 +311,7 @@ test('a request id is kept when it is harmless and replaced when not', async (t)
 })
 
 test('the caller learns who acts and when the token ends', async (t) => {
-  const reply = await send(t.context.server, '/things/1?sudo=eve')
+  const reply = await send(server, '/things/1?sudo=eve')
   t.is(reply.headers.get('x-sudo-by'), 'ada')
 })
 

@@ -4,8 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import anyTest from 'ava'
-import type { TestFn } from 'ava'
+import test from 'ava'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { TlsIdentity } from '../../adapters/security/tls-identity.ts'
 import { openSelfSignedIdentity } from '../../adapters/security/tls-identity.ts'
@@ -37,17 +36,20 @@ const makeResumption = () => {
   return { asked, resumption }
 }
 
-const test = anyTest as TestFn<{ server: StubServer; asked: string[]; folder: string; tls: TlsIdentity }>
-test.before(async (t) => {
-  const { asked, resumption } = makeResumption()
-  t.context.folder = await mkdtemp(join(tmpdir(), 'moorage-cookies-'))
-  t.context.tls = await openSelfSignedIdentity(t.context.folder, ['127.0.0.1'])
-  t.context.asked = asked
-  t.context.server = await startStubServer(stubRoutes, { resumption, tls: t.context.tls })
+let server: StubServer
+let asked: string[]
+let folder: string
+let tls: TlsIdentity
+test.before(async () => {
+  const made = makeResumption()
+  folder = await mkdtemp(join(tmpdir(), 'moorage-cookies-'))
+  tls = await openSelfSignedIdentity(folder, ['127.0.0.1'])
+  asked = made.asked
+  server = await startStubServer(stubRoutes, { resumption: made.resumption, tls })
 })
-test.after.always(async (t) => {
-  await t.context.server.stop()
-  await rm(t.context.folder, { recursive: true, force: true })
+test.after.always(async () => {
+  await server.stop()
+  await rm(folder, { recursive: true, force: true })
 })
 
 const session = 'moorage_session=session-key'
@@ -59,7 +61,6 @@ const post = (server: StubServer, headers: Record<string, string>) =>
 const codeOf = async (reply: Response): Promise<string> => `${reply.status} ${((await reply.json()) as { code?: string }).code ?? ''}`.trim()
 
 test.serial('a living session cookie proves a reading request; a change wants the value that scripts read', async (t) => {
-  const { server } = t.context
   t.is((await get(server, { cookie: session })).status, 200)
   t.is((await get(server, { cookie: 'moorage_session=wrong' })).status, 401)
   t.is(await codeOf(await post(server, { cookie: session })), '403 CsrfTokenMissing')
@@ -69,7 +70,6 @@ test.serial('a living session cookie proves a reading request; a change wants th
 })
 
 test.serial('the session of one user beside the credential of another is refused; beside an own one it does not count', async (t) => {
-  const { server } = t.context
   const basic = (text: string) => `Basic ${btoa(text)}`
   const own = ['token good', 'Bearer good', basic('ada:pass:word'), basic('ada:good'), basic('good:x-oauth-basic')]
   for (const authorization of own) {
@@ -86,7 +86,6 @@ test.serial('the session of one user beside the credential of another is refused
 })
 
 test.serial('a token as the password of HTTP Basic wants the name of its owner, or the placeholder', async (t) => {
-  const { server } = t.context
   const ask = async (name: string, path = '/things/1') => (await get(server, { authorization: `Basic ${btoa(`${name}:good`)}` }, path)).status
   for (const name of ['ada', 'ADA', 'x-oauth-basic']) t.is(await ask(name), 200, name)
   for (const name of ['eve', '', 'root', 'good', 'X-OAuth-Basic', 'ada@example.org']) t.deepEqual([await ask(name), await ask(name, '/things')], [401, 401], name)
@@ -95,7 +94,6 @@ test.serial('a token as the password of HTTP Basic wants the name of its owner, 
 })
 
 test.serial('a page of another site cannot sign in or out', async (t) => {
-  const { server } = t.context
   const signIn = (headers: Record<string, string>) => fetch(`${server.baseUrl}/api/v1/signin`, { method: 'POST', headers })
   const foreign = [{ 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }, { origin: 'https://evil.example' }, { origin: 'null' }]
   for (const headers of foreign) {
@@ -109,18 +107,17 @@ test.serial('a page of another site cannot sign in or out', async (t) => {
 const plantings = ['a=1; moorage_session=session-key; moorage_session=session-key', 'moorage_session=session-key; moorage_session=planted', 'moorage_session=;moorage_session=session-key']
 for (const cookie of plantings) {
   test.serial(`two session cookies of one name are none: ${cookie}`, async (t) => {
-    t.is((await get(t.context.server, { cookie })).status, 401)
+    t.is((await get(server, { cookie })).status, 401)
   })
 }
 
 test.serial('a cookie whose name only ends alike is another cookie', async (t) => {
-  t.is((await get(t.context.server, { cookie: `x_moorage_session=planted; ${session}` })).status, 200)
-  t.is((await get(t.context.server, { cookie: `a=moorage_session=planted; ${session}` })).status, 200)
-  t.is((await get(t.context.server, { cookie: 'x_moorage_session=session-key' })).status, 401)
+  t.is((await get(server, { cookie: `x_moorage_session=planted; ${session}` })).status, 200)
+  t.is((await get(server, { cookie: `a=moorage_session=planted; ${session}` })).status, 200)
+  t.is((await get(server, { cookie: 'x_moorage_session=session-key' })).status, 401)
 })
 
 test.serial('two remember cookies are none', async (t) => {
-  const { server, asked } = t.context
   const before = asked.length
   t.is((await get(server, { cookie: `${remember}; moorage_session_remember=${goneValue}` })).status, 401)
   t.is(asked.length, before)
@@ -144,7 +141,6 @@ const sites: readonly (readonly [Record<string, string>, boolean])[] = [
 ]
 for (const [headers, isOurs] of sites) {
   test.serial(`cookies on a request of ${JSON.stringify(headers)} ${isOurs ? 'count' : 'are refused'}, whatever the method`, async (t) => {
-    const { server } = t.context
     // undici sends these headers as they are; fetch may not.
     const raw = async (head: string) => (await rawRequest(server.port, head)).status
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('')
@@ -165,13 +161,12 @@ for (const [headers, isOurs] of sites) {
 
 test.serial('the address that a request was sent to is an origin of ours, the base URL too', async (t) => {
   const head = (origin: string) => `GET /api/v1/things/1 HTTP/1.1\r\nHost: console.example:8080\r\nOrigin: ${origin}\r\nConnection: close\r\nCookie: ${session}\r\n\r\n`
-  t.is((await rawRequest(t.context.server.port, head('http://console.example:8080'))).status, 200)
-  t.is((await rawRequest(t.context.server.port, head('http://127.0.0.1:3000'))).status, 200)
-  t.is((await rawRequest(t.context.server.port, head('http://console.example'))).status, 403)
+  t.is((await rawRequest(server.port, head('http://console.example:8080'))).status, 200)
+  t.is((await rawRequest(server.port, head('http://127.0.0.1:3000'))).status, 200)
+  t.is((await rawRequest(server.port, head('http://console.example'))).status, 403)
 })
 
 test.serial('cookies never combine with sudo, nor with Basic, nor with routes that demand the password', async (t) => {
-  const { server, asked } = t.context
   const before = asked.length
   for (const cookie of [session, remember]) {
     t.is((await get(server, { cookie, sudo: 'bob' })).status, 403)
@@ -185,7 +180,6 @@ test.serial('cookies never combine with sudo, nor with Basic, nor with routes th
 })
 
 test.serial('a remember cookie opens a session on a reading request, and the answer brings all cookies', async (t) => {
-  const { server } = t.context
   for (const cookie of [remember, `${remember}; moorage_session=over`]) {
     const reply = await get(server, { cookie })
     t.is(reply.status, 200)
@@ -200,14 +194,12 @@ test.serial('a remember cookie opens a session on a reading request, and the ans
 })
 
 test.serial('with a living session the remember cookie is not touched', async (t) => {
-  const { server } = t.context
   const reply = await get(server, { cookie: `${session}; moorage_session_remember=${goneValue}` })
   t.is(reply.status, 200)
   t.deepEqual(reply.headers.getSetCookie(), [])
 })
 
 test.serial('refusals, streams, 304 and cookies of the route itself carry the new session as well', async (t) => {
-  const { server } = t.context
   const names = (reply: Response) => reply.headers.getSetCookie().map((cookie) => cookie.split('=')[0])
   const all = ['moorage_session', '_csrf', 'moorage_session_remember', 'moorage_bus']
   const refused = await get(server, { cookie: remember }, '/things/9')
@@ -228,7 +220,6 @@ test.serial('refusals, streams, 304 and cookies of the route itself carry the ne
 })
 
 test.serial('HEAD resumes like GET; a change gets a request to send a GET first, and nothing is used up', async (t) => {
-  const { server, asked } = t.context
   t.is((await get(server, { cookie: remember }, '/things/1', 'HEAD')).headers.getSetCookie().length, 4)
   const before = asked.length
   for (const more of [{}, csrf]) {
@@ -245,7 +236,6 @@ test.serial('HEAD resumes like GET; a change gets a request to send a GET first,
 })
 
 test.serial('an invalid remember cookie is removed, and does not lock a caller out of public routes', async (t) => {
-  const { server } = t.context
   const cookie = `moorage_session_remember=${goneValue}`
   const refused = await get(server, { cookie })
   t.is(refused.status, 401)
@@ -259,7 +249,6 @@ test.serial('an invalid remember cookie is removed, and does not lock a caller o
 })
 
 test.serial('what has not the form of a remember cookie is looked up nowhere', async (t) => {
-  const { server, asked } = t.context
   const before = asked.length
   for (const value of ['x', `${rememberValue}x`, `%00${rememberValue}`, rememberValue.replace('.', '%2e%2e'), 'x'.repeat(5000)]) {
     t.is((await get(server, { cookie: `moorage_session_remember=${value}` })).status, 401)
@@ -270,13 +259,12 @@ test.serial('what has not the form of a remember cookie is looked up nowhere', a
 test.serial('a page of another site opens no tunnel with a session: browsers send the cookie, and name the origin', async (t) => {
   const head = (origin: string) =>
     `GET /api/v1/c/acme/prod/proxy/exec HTTP/1.1\r\nHost: 127.0.0.1:3000\r\n${origin}Connection: Upgrade\r\nUpgrade: websocket\r\nCookie: ${session}\r\n\r\n`
-  const { port } = t.context.server
+  const { port } = server
   for (const line of ['Origin: http://evil.example\r\n', 'Origin: null\r\n', 'Sec-Fetch-Site: cross-site\r\n', 'Sec-Fetch-Site: same-site\r\n']) t.is((await rawRequest(port, head(line))).status, 403, line)
   for (const line of ['Origin: http://127.0.0.1:3000\r\n', 'Sec-Fetch-Site: same-origin\r\n']) t.is((await rawRequest(port, head(line))).status, 101, line)
 })
 
 test.serial('an upgrade resumes nothing: no answer of it would carry the cookies', async (t) => {
-  const { server, asked } = t.context
   const before = asked.length
   const head = `GET /api/v1/c/acme/prod/proxy/exec HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nCookie: ${remember}\r\n\r\n`
   t.is((await rawRequest(server.port, head)).status, 403)
@@ -331,7 +319,6 @@ const secure = (server: StubServer, ca: string, path: string, cookie = '', metho
   })
 
 test.serial('cookies that go out by HTTPS are Secure and pinned to the host, also where the base URL says http', async (t) => {
-  const { server, tls } = t.context
   const opened = await secure(server, tls.certificatePem, '/signin', '', 'POST')
   t.deepEqual(opened.cookies, ['__Host-moorage_session=k; Max-Age=60; Path=/; HttpOnly; Secure; SameSite=Lax', '_csrf=c; Path=/; Secure; SameSite=Lax'])
   t.is((await secure(server, tls.certificatePem, '/things/1', '__Host-moorage_session=session-key')).status, 200)

@@ -1,5 +1,4 @@
-import anyTest from 'ava'
-import type { TestFn } from 'ava'
+import test from 'ava'
 import * as io from 'io-ts'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Failure, Outcome } from '../../core/kernel/failure.ts'
@@ -13,8 +12,7 @@ import { defineGroup } from '../../plugins/kit/group.ts'
 import { handle } from '../../plugins/kit/handle.ts'
 import { definePlugin } from '../../plugins/kit/plugin.ts'
 import { list, orRedirect, Redirect, versioned } from '../../plugins/kit/reply.ts'
-import { defineRoute } from '../../plugins/kit/route.ts'
-import { routesOf } from '../../plugins/kit/shared-route.ts'
+import { defineRoute, routesOf } from '../../plugins/kit/route.ts'
 import type { StubServer } from './stub-server.ts'
 import { memoryIdempotency, startStubServer } from './stub-server.ts'
 
@@ -49,10 +47,10 @@ const change = async ({ keyed }: SignedInCall<Boat>): Outcome<BoatMissing, Boat>
 const idempotency = memoryIdempotency()
 const { answer: committing } = idempotency
 
-const test = anyTest as TestFn<{ server: StubServer }>
+let server: StubServer
 let wanted = 'Ada'
-test.before(async (t) => {
-  t.context.server = await startStubServer(
+test.before(async () => {
+  server = await startStubServer(
     [
       handle(listBoats, async (_call, { page }) => right<never, Page<Boat>>({ items: [ada], total: page.limit }), { reply: boatToWire }),
       handle(getBoat, find, { input: () => wanted, reply: (boat) => (boat.name === 'Old' ? new Redirect(307, '/boats') : boatToWire(boat)) }),
@@ -61,13 +59,12 @@ test.before(async (t) => {
     { idempotency },
   )
 })
-test.after.always((t) => t.context.server.stop())
+test.after.always(() => server.stop())
 
 const ask = (server: StubServer, path: string, init: RequestInit = {}): Promise<Response> =>
   fetch(`${server.baseUrl}/api/v1${path}`, { redirect: 'manual', ...init, headers: { authorization: 'token good', ...init.headers } })
 
 test.serial('the items of a page, the version of a result and its instants are answered', async (t) => {
-  const { server } = t.context
   const listed = await ask(server, '/boats?limit=7')
   t.deepEqual([listed.headers.get('x-total-count'), await listed.json()], ['7', [example]])
   const got = await ask(server, '/boat')
@@ -77,18 +74,18 @@ test.serial('the items of a page, the version of a result and its instants are a
 
 test.serial('a failure is answered with its status, and a redirect as it is', async (t) => {
   wanted = 'Eve'
-  t.is((await ask(t.context.server, '/boat')).status, 404)
+  t.is((await ask(server, '/boat')).status, 404)
   wanted = 'Old'
-  const moved = await ask(t.context.server, '/boat')
+  const moved = await ask(server, '/boat')
   t.deepEqual([moved.status, moved.headers.get('location')], [307, '/api/v1/boats'])
 })
 
 test.serial('the answer of a change under a key is made from the result of its transaction', async (t) => {
-  const put = () => ask(t.context.server, '/boat', { method: 'PUT', headers: { 'idempotency-key': 'k' } })
+  const put = () => ask(server, '/boat', { method: 'PUT', headers: { 'idempotency-key': 'k' } })
   t.deepEqual(await (await put()).json(), example)
   const again = await put()
   t.deepEqual([again.headers.get('idempotency-replayed'), await again.json()], ['true', example])
-  t.is(((await (await ask(t.context.server, '/boat', { method: 'PUT' })).json()) as Boat).name, 'read later')
+  t.is(((await (await ask(server, '/boat', { method: 'PUT' })).json()) as Boat).name, 'read later')
 })
 
 test('a shared declaration gives each route its tag, its failures and the scope of its method', (t) => {

@@ -6,12 +6,12 @@ import type { Socket } from 'node:net'
 import { connect } from 'node:net'
 import { setTimeout as sleep, setTimeout as wait } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import test, { type TestFn } from 'ava'
+import test from 'ava'
 import { right } from 'fp-ts/lib/Either.js'
 import * as io from 'io-ts'
 import * as t from 'io-ts'
-import type { HttpLimits } from '../../composition/http/http-limits.ts'
-import { httpLimits } from '../../composition/http/http-limits.ts'
+import type { HttpLimits } from '../../composition/http/connections.ts'
+import { httpLimits } from '../../composition/http/connections.ts'
 import { readBody } from '../../composition/http/request/body.ts'
 import { anyone, read, signedIn } from '../../plugins/kit/access.ts'
 import { handle } from '../../plugins/kit/handle.ts'
@@ -145,11 +145,12 @@ test('content types of JSON are taken as clients write them, and none is searche
   for (const type of ['', 'text/plain', 'application/json; charset=utf-16', 'application/jsonx', `application/json${' '.repeat(9)};`]) t.false(await typed(type), type)
 })
 
-const rawInputTest = test as TestFn<{ server: StubServer }>
-rawInputTest.before(async (t) => {
-  t.context.server = await startStubServer(stubRoutes)
+/** Its log has the lines of raw requests only. */
+let rawServer: StubServer
+test.before(async () => {
+  rawServer = await startStubServer(stubRoutes)
 })
-rawInputTest.after.always((t) => t.context.server.stop())
+test.after.always(() => rawServer.stop())
 
 const get = (headers: string, target = '/api/v1/things/1'): string => `GET ${target} HTTP/1.1\r\n${headers}\r\n`
 const token = 'Authorization: token good\r\n'
@@ -172,24 +173,24 @@ const cases: readonly [name: string, payload: string | Buffer, statuses: readonl
   ['a gzip body that is none', `POST /api/v1/things HTTP/1.1\r\nHost: localhost\r\n${token}Content-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc`, [415]],
 ]
 for (const [name, payload, statuses] of cases) {
-  rawInputTest(`${name} is answered, and the service lives on`, async (t) => {
-    const { port, baseUrl } = t.context.server
+  test(`${name} is answered, and the service lives on`, async (t) => {
+    const { port, baseUrl } = rawServer
     const reply = await rawRequest(port, payload)
     t.true(statuses.includes(reply.status), `${reply.status}: ${reply.text.slice(0, 200)}`)
     t.is((await fetch(`${baseUrl}/api/v1/things/1`, { headers: { authorization: 'token good' } })).status, 200)
   })
 }
 
-rawInputTest('what could be read as two requests, and every method that no route has, is refused', async (t) => {
-  const { port } = t.context.server
+test('what could be read as two requests, and every method that no route has, is refused', async (t) => {
+  const { port } = rawServer
   const head = `POST /api/v1/things HTTP/1.1\r\nHost: localhost\r\n${token}`
   const smuggled = ['Content-Length: 4\r\nTransfer-Encoding: chunked', 'Content-Length: 4\r\nContent-Length: 5', 'Content-Length: +4', 'Transfer-Encoding : chunked']
   for (const headers of smuggled) t.is((await rawRequest(port, `${head}${headers}\r\n\r\n0\r\n\r\n`)).status, 400, headers)
   for (const method of ['TRACE', 'PROPFIND', 'PURGE', 'MKCOL']) t.is((await rawRequest(port, `${method} /api/v1/things/1 HTTP/1.1\r\nHost: localhost\r\n${token}\r\n`)).status, 405, method)
 })
 
-rawInputTest('a body in another transfer coding than chunked is 501, whatever else is around it', async (t) => {
-  const { port, lines } = t.context.server
+test('a body in another transfer coding than chunked is 501, whatever else is around it', async (t) => {
+  const { port, lines } = rawServer
   const head = (path: string) => `POST /api/v1/${path} HTTP/1.1\r\nHost: localhost\r\n${token}Content-Type: application/json\r\n`
   for (const coding of ['xchunked', 'gzip, chunked', 'identity', 'gzip', 'chunked, gzip', 'chunked, chunked', 'chunked;q=1', 'identity\r\nTransfer-Encoding: chunked']) {
     for (const path of ['things', 'signin', 'nothing']) {
@@ -202,8 +203,8 @@ rawInputTest('a body in another transfer coding than chunked is 501, whatever el
   t.false(lines.some(({ fields }) => fields['operation'] === 'stub.signin'), 'nothing of it reached a handler')
 })
 
-rawInputTest('of two Authorization headers neither is chosen: they are refused unless they are one', async (t) => {
-  const { port } = t.context.server
+test('of two Authorization headers neither is chosen: they are refused unless they are one', async (t) => {
+  const { port } = rawServer
   const ask = async (...values: string[]) => (await rawRequest(port, get(`Host: localhost\r\n${values.map((value) => `Authorization: ${value}\r\n`).join('')}`))).status
   t.is(await ask('token good', 'token good'), 200)
   t.is(await ask('token good', 'token admin'), 401)
@@ -213,24 +214,24 @@ rawInputTest('of two Authorization headers neither is chosen: they are refused u
   t.is(await ask('', 'token good'), 401)
 })
 
-rawInputTest('a request without Host is refused with a body that says so', async (t) => {
-  const reply = await rawRequest(t.context.server.port, get(token))
+test('a request without Host is refused with a body that says so', async (t) => {
+  const reply = await rawRequest(rawServer.port, get(token))
   t.is(reply.status, 400)
   t.like(JSON.parse(reply.text.slice(reply.text.indexOf('{'))), { code: 'BadRequestTarget', url: 'http://127.0.0.1:3000/api/v1/docs' })
 })
 
-rawInputTest('an unknown expectation is no reason to refuse', async (t) => {
-  t.is((await rawRequest(t.context.server.port, get(`Host: localhost\r\nExpect: lunch\r\n${token}`))).status, 200)
+test('an unknown expectation is no reason to refuse', async (t) => {
+  t.is((await rawRequest(rawServer.port, get(`Host: localhost\r\nExpect: lunch\r\n${token}`))).status, 200)
 })
 
-rawInputTest('a gzip bomb is refused by its header, unread', async (t) => {
+test('a gzip bomb is refused by its header, unread', async (t) => {
   const bomb = gzipSync(Buffer.alloc(50_000_000))
   const head = `POST /api/v1/things HTTP/1.1\r\nHost: localhost\r\n${token}Content-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: ${bomb.length}\r\n\r\n`
-  t.is((await rawRequest(t.context.server.port, Buffer.concat([Buffer.from(head), bomb.subarray(0, 1000)]))).status, 415)
+  t.is((await rawRequest(rawServer.port, Buffer.concat([Buffer.from(head), bomb.subarray(0, 1000)]))).status, 415)
 })
 
-rawInputTest('a chunked body without end is cut at the limit, and the connection closed', async (t) => {
-  const socket = connect(t.context.server.port, '127.0.0.1')
+test('a chunked body without end is cut at the limit, and the connection closed', async (t) => {
+  const socket = connect(rawServer.port, '127.0.0.1')
   let sent = 0
   let reply = ''
   socket.on('error', () => undefined)
@@ -248,8 +249,8 @@ rawInputTest('a chunked body without end is cut at the limit, and the connection
   t.true(sent < 10_000_000)
 })
 
-rawInputTest('a body that ends before its length reaches no handler', async (t) => {
-  const { port, lines } = t.context.server
+test('a body that ends before its length reaches no handler', async (t) => {
+  const { port, lines } = rawServer
   const socket = connect(port, '127.0.0.1')
   socket.write(`POST /api/v1/things HTTP/1.1\r\nHost: localhost\r\n${token}Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 14\r\n\r\n`)
   // The 100 says that the head has arrived: what is cut before that is no request.
@@ -259,15 +260,15 @@ rawInputTest('a body that ends before its length reaches no handler', async (t) 
   t.truthy(await until('the log line', () => lines.find(isLeft)))
 })
 
-rawInputTest('two requests on one connection are both answered, in order', async (t) => {
+test('two requests on one connection are both answered, in order', async (t) => {
   const one = get(`Host: localhost\r\n${token}`)
-  const reply = await rawRequest(t.context.server.port, one + get(`Host: localhost\r\n${token}`, '/api/v1/things/2'))
+  const reply = await rawRequest(rawServer.port, one + get(`Host: localhost\r\n${token}`, '/api/v1/things/2'))
   t.is(reply.text.match(/HTTP\/1\.1 200/g)?.length, 2)
   t.true(reply.text.indexOf('thing 1') < reply.text.indexOf('thing 2'))
 })
 
-rawInputTest('outside the API any GET is the start page, anything else is refused', async (t) => {
-  const { baseUrl } = t.context.server
+test('outside the API any GET is the start page, anything else is refused', async (t) => {
+  const { baseUrl } = rawServer
   const page = await fetch(`${baseUrl}/console/anything`)
   t.is(page.status, 200)
   t.regex(page.headers.get('content-type') ?? '', /text\/html/)

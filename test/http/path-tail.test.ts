@@ -1,5 +1,4 @@
-import anyTest from 'ava'
-import type { TestFn } from 'ava'
+import test from 'ava'
 import { right } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import type { SignedInCall } from '../../core/kernel/principal.ts'
@@ -30,9 +29,9 @@ const setModel = defineRoute({
   ok: orNoContent(json(200, t.type({ name: t.string }), { name: 'x' })),
 })
 
-const test = anyTest as TestFn<{ server: StubServer }>
-test.before(async (each) => {
-  each.context.server = await startStubServer([
+let server: StubServer
+test.before(async () => {
+  server = await startStubServer([
     handle(getFile, async (_call, { params, body: { name } }) =>
       right({ contentType: 'text/plain; charset=utf-8', bytes: new TextEncoder().encode(`${name} of ${params.shelf}: ${params.path}`), headers: { 'Content-Disposition': 'attachment', 'Content-Type': 'text/html' } }),
     ),
@@ -45,7 +44,7 @@ test.before(async (each) => {
     }),
   ])
 })
-test.after.always((each) => each.context.server.stop())
+test.after.always(() => server.stop())
 
 const ask = (server: StubServer, path: string, headers: Record<string, string> = {}): Promise<Response> =>
   fetch(`${server.baseUrl}/api/v1${path}`, { headers: { authorization: 'token good', ...headers } })
@@ -64,7 +63,7 @@ const tails: readonly (readonly [asked: string, seen: string])[] = [
 ]
 for (const [asked, seen] of tails) {
   test(`the rest of a path is one parameter: ${asked.slice(0, 40)}`, async (each) => {
-    const reply = await ask(each.context.server, `/shelves/top/files/${asked}?name=n`)
+    const reply = await ask(server, `/shelves/top/files/${asked}?name=n`)
     each.is(reply.status, 200)
     each.is(await reply.text(), `n of top: ${seen}`)
   })
@@ -76,46 +75,46 @@ const refusedTails: readonly (readonly [asked: string, status: number])[] = [
 ]
 for (const [asked, status] of refusedTails) {
   test(`the rest of a path is refused with ${status}: ${asked.slice(0, 40)}`, async (each) => {
-    const reply = await ask(each.context.server, `/shelves/top/files/${asked}?name=n`)
+    const reply = await ask(server, `/shelves/top/files/${asked}?name=n`)
     each.is(reply.status, status)
     each.is(typeof ((await reply.json()) as { message: unknown }).message, 'string')
   })
 }
 
 test('the path without a rest is another route', async (each) => {
-  for (const path of ['/shelves/top/files', '/shelves/top/files/']) each.deepEqual(await (await ask(each.context.server, path)).json(), ['list'])
+  for (const path of ['/shelves/top/files', '/shelves/top/files/']) each.deepEqual(await (await ask(server, path)).json(), ['list'])
 })
 
 test('bytes carry the headers of their answer, and a type of which there is one', async (each) => {
-  const reply = await ask(each.context.server, '/shelves/top/files/a?name=n')
+  const reply = await ask(server, '/shelves/top/files/a?name=n')
   each.is(reply.headers.get('content-type'), 'text/plain; charset=utf-8')
   each.is(reply.headers.get('content-disposition'), 'attachment')
   each.is(reply.headers.get('x-content-type-options'), 'nosniff')
-  const again = await ask(each.context.server, '/shelves/top/files/a?name=n', { 'if-none-match': reply.headers.get('etag') ?? '' })
+  const again = await ask(server, '/shelves/top/files/a?name=n', { 'if-none-match': reply.headers.get('etag') ?? '' })
   each.is(again.status, 304)
 })
 
 test('the client fills a rest with its slashes', async (each) => {
-  const client = makeClient(httpSend(each.context.server.baseUrl), '/api/v1', { authorization: 'token good' })
+  const client = makeClient(httpSend(server.baseUrl), '/api/v1', { authorization: 'token good' })
   const reply = await client.call(getFile, { params: { shelf: 'top', path: 'a b/ü?#%/c' }, body: { name: 'n' } })
   each.is(reply.ok ? new TextDecoder().decode(reply.value.bytes) : reply.text, 'n of top: a b/ü?#%/c')
 })
 
 test('a value is returned as JSON, or as YAML on request', async (each) => {
-  const client = makeClient(httpSend(each.context.server.baseUrl), '/api/v1', { authorization: 'token good' })
+  const client = makeClient(httpSend(server.baseUrl), '/api/v1', { authorization: 'token good' })
   const plain = await client.call(getModel, {})
   each.deepEqual(plain.ok ? plain.value : undefined, { name: 'x' })
   const yaml = await client.call(getModel, { query: { format: 'yaml' } })
   each.deepEqual(yaml.ok ? yaml.value : undefined, new YamlAnswer('name: x\n'))
   each.is(yaml.headers['content-type'], 'application/yaml; charset=utf-8')
-  const again = await ask(each.context.server, '/model?format=yaml', { 'if-none-match': String(yaml.headers['etag']) })
+  const again = await ask(server, '/model?format=yaml', { 'if-none-match': String(yaml.headers['etag']) })
   each.is(again.status, 304)
   const made = await client.call(makeModel)
   each.deepEqual([made.ok ? made.value : undefined, made.headers['etag']], [new YamlAnswer('name: x\n'), undefined])
 })
 
 test('a value is returned as JSON, or as 204', async (each) => {
-  const client = makeClient(httpSend(each.context.server.baseUrl), '/api/v1', { authorization: 'token good' })
+  const client = makeClient(httpSend(server.baseUrl), '/api/v1', { authorization: 'token good' })
   const named = await client.call(setModel, { body: { name: 'y' } })
   each.deepEqual([named.status, named.ok ? named.value : undefined], [200, { name: 'y' }])
   const unnamed = await client.call(setModel, { body: { name: undefined } })

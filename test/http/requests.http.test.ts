@@ -6,7 +6,7 @@ import { Script } from 'node:vm'
 import test from 'ava'
 import sharp from 'sharp'
 import { Agent, request } from 'undici'
-import { accountScripts } from '../../composition/http/pages/account-pages.ts'
+import { accountScripts } from '../../composition/http/pages/pages.ts'
 import type { TestService } from '../support/service.ts'
 import { adminLogin, adminPassword, startService } from '../support/service.ts'
 
@@ -176,11 +176,12 @@ const hold = async (method: string, path: string, token: string, value: object):
   socket.write(lines.join('\r\n') + body.slice(0, 5))
   const chunks: Buffer[] = []
   socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+  const closed = once(socket, 'close')
   await sleep(300)
   return async () => {
     await sleep(1_200)
     socket.write(body.slice(5))
-    await once(socket, 'close')
+    await closed
     return Number(Buffer.concat(chunks).toString('latin1').split(' ')[1])
   }
 }

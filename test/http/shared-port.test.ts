@@ -8,24 +8,25 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
 import { setTimeout as wait } from 'node:timers/promises'
-import anyTest from 'ava'
-import type { TestFn } from 'ava'
-import { shareWithTls } from '../../composition/http/shared-port.ts'
+import test from 'ava'
+import { shareWithTls } from '../../composition/http/connections.ts'
 import type { TlsIdentity } from '../../adapters/security/tls-identity.ts'
 import { openSelfSignedIdentity } from '../../adapters/security/tls-identity.ts'
 import { stubRoutes } from './stub-routes.ts'
 import type { StubServer } from './stub-server.ts'
 import { startStubServer } from './stub-server.ts'
 
-const test = anyTest as TestFn<{ server: StubServer; folder: string; tls: TlsIdentity }>
-test.before(async (t) => {
-  t.context.folder = await mkdtemp(join(tmpdir(), 'moorage-tls-'))
-  t.context.tls = await openSelfSignedIdentity(t.context.folder, ['localhost', '127.0.0.1'])
-  t.context.server = await startStubServer(stubRoutes, { tls: t.context.tls })
+let server: StubServer
+let folder: string
+let tls: TlsIdentity
+test.before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'moorage-tls-'))
+  tls = await openSelfSignedIdentity(folder, ['localhost', '127.0.0.1'])
+  server = await startStubServer(stubRoutes, { tls })
 })
-test.after.always(async (t) => {
-  await t.context.server.stop()
-  await rm(t.context.folder, { recursive: true, force: true })
+test.after.always(async () => {
+  await server.stop()
+  await rm(folder, { recursive: true, force: true })
 })
 
 const secureGet = (port: number, ca: string, path: string): Promise<{ status: number; body: string }> =>
@@ -40,7 +41,6 @@ const secureGet = (port: number, ca: string, path: string): Promise<{ status: nu
   })
 
 test('one port answers HTTP and HTTPS, the certificate checked by a client that was given it', async (t) => {
-  const { server, tls } = t.context
   t.is((await fetch(`${server.baseUrl}/api/v1/things/1`, { headers: { authorization: 'token good' } })).status, 200)
   const secure = await secureGet(server.port, tls.certificatePem, '/api/v1/things/1')
   t.is(secure.status, 200)
@@ -48,7 +48,6 @@ test('one port answers HTTP and HTTPS, the certificate checked by a client that 
 })
 
 test('TLS 1.3 is preferred, 1.2 taken, nothing older, and no suite without forward secrecy', async (t) => {
-  const { server, tls } = t.context
   const agreed = async (options: object): Promise<string> => {
     const socket = connectTls({ port: server.port, host: '127.0.0.1', ca: tls.certificatePem, ...options })
     try {
@@ -67,12 +66,11 @@ test('TLS 1.3 is preferred, 1.2 taken, nothing older, and no suite without forwa
 })
 
 test('a client without the certificate refuses the connection', async (t) => {
-  const refused = await t.throwsAsync(secureGet(t.context.server.port, '', '/api/v1/things/1'))
+  const refused = await t.throwsAsync(secureGet(server.port, '', '/api/v1/things/1'))
   t.regex((refused as NodeJS.ErrnoException).code ?? '', /CERT|SELF_SIGNED/)
 })
 
 test('a large body passes whole by HTTPS, and an upgrade too', async (t) => {
-  const { server, tls } = t.context
   const socket = connectTls({ port: server.port, host: '127.0.0.1', ca: tls.certificatePem })
   let received = ''
   socket.on('data', (chunk: Buffer) => (received += chunk.toString()))
@@ -88,7 +86,6 @@ test('a large body passes whole by HTTPS, and an upgrade too', async (t) => {
 })
 
 test('bytes that are neither, and a silent connection, do no harm', async (t) => {
-  const { server } = t.context
   const odd = connect(server.port, '127.0.0.1')
   odd.on('error', () => undefined)
   odd.write(Buffer.from([0x16, 0xff, 0x00, 0x01, 0x02]))
@@ -103,7 +100,7 @@ test('bytes that are neither, and a silent connection, do no harm', async (t) =>
 for (const [what, bytes] of [['begins', [0x16]], ['says how long its greeting is', [0x16, 0x03, 0x01, 0x02, 0x00]]] as const) {
   test(`a handshake that ${what} and never continues is given up`, async (t) => {
     const own = createServer()
-    shareWithTls(own, t.context.tls, 200)
+    shareWithTls(own, tls, 200)
     own.listen(0, '127.0.0.1')
     await once(own, 'listening')
     t.teardown(() => own.close())
@@ -118,7 +115,6 @@ for (const [what, bytes] of [['begins', [0x16]], ['says how long its greeting is
 }
 
 test('the identity is kept, and made again for a host that it does not name', async (t) => {
-  const { folder, tls } = t.context
   t.is((await openSelfSignedIdentity(folder, ['localhost'])).certificatePem, tls.certificatePem)
   const other = await mkdtemp(join(tmpdir(), 'moorage-tls-'))
   const first = await openSelfSignedIdentity(other, ['localhost'])

@@ -4,8 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
-import anyTest from 'ava'
-import type { ExecutionContext, TestFn } from 'ava'
+import test, { type ExecutionContext } from 'ava'
 import { right } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import { openSelfSignedIdentity, type TlsIdentity } from '../../adapters/security/tls-identity.ts'
@@ -20,12 +19,13 @@ import { until } from '../support/until.ts'
 import { startStubServer, type StubServer } from './stub-server.ts'
 
 /** What the HTTP layer does between the signal and the last byte, seen on the wire. Each case on HTTP and on HTTPS. */
-const test = anyTest as TestFn<{ folder: string; tls: TlsIdentity }>
-test.before(async (a) => {
-  a.context.folder = await mkdtemp(join(tmpdir(), 'moorage-stop-'))
-  a.context.tls = await openSelfSignedIdentity(a.context.folder, ['127.0.0.1'])
+let folder: string
+let tls: TlsIdentity
+test.before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'moorage-stop-'))
+  tls = await openSelfSignedIdentity(folder, ['127.0.0.1'])
 })
-test.after.always((a) => rm(a.context.folder, { recursive: true, force: true }))
+test.after.always(() => rm(folder, { recursive: true, force: true }))
 
 const misc = { summary: 's', tag: 'Miscellaneous', access: anyone, failures: [] as const }
 const heldRoute = defineRoute({ ...misc, id: 'stub.held', method: 'GET', path: '/held', ok: json(200, t.string, 'x') })
@@ -72,7 +72,7 @@ const clientOf = (socket: Socket): Client => {
   return { socket, text: () => text, bytes: () => bytes, send: (words) => void socket.write(words), heads, ended }
 }
 
-const openHarbour = async (a: ExecutionContext<{ tls: TlsIdentity }>, secure: boolean): Promise<Harbour> => {
+const openHarbour = async (a: ExecutionContext, secure: boolean): Promise<Harbour> => {
   const released = Promise.withResolvers<void>()
   const runs = { held: 0, large: 0, take: 0 }
   const take = async (_call: Call<never>, name: string): Outcome<never, string> => {
@@ -92,7 +92,7 @@ const openHarbour = async (a: ExecutionContext<{ tls: TlsIdentity }>, secure: bo
       }),
       handle(takeRoute, take, { input: ({ body: { name } }) => name }),
     ],
-    { tls: a.context.tls },
+    { tls },
   )
   a.teardown(async () => {
     released.resolve()

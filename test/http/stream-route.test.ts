@@ -2,8 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { request } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
-import anyTest from 'ava'
-import type { TestFn } from 'ava'
+import test from 'ava'
 import fc from 'fast-check'
 import { forwardedQuery, pathBelow } from '../../composition/http/streams/stream-route.ts'
 import { rawRequest } from './raw-request.ts'
@@ -11,18 +10,18 @@ import { stubRoutes } from './stub-routes.ts'
 import type { StubServer } from './stub-server.ts'
 import { startStubServer } from './stub-server.ts'
 
-const test = anyTest as TestFn<{ server: StubServer }>
-test.before(async (t) => {
-  t.context.server = await startStubServer(stubRoutes)
+let server: StubServer
+test.before(async () => {
+  server = await startStubServer(stubRoutes)
 })
-test.after.always((t) => t.context.server.stop())
+test.after.always(() => server.stop())
 
 const proxy = '/api/v1/c/acme/prod/proxy'
 const auth = { authorization: 'Bearer good' }
 
 test('bytes pass both ways as they are, and the path below the prefix is forwarded encoded', async (t) => {
   const bytes = new Uint8Array(300_000).map((_, i) => (i * 31) % 256)
-  const reply = await fetch(`${t.context.server.baseUrl}${proxy}/apis/x%3Ay/v1?watch=1&token=good&labelSelector=a%3Db&org=x&sudo=`, {
+  const reply = await fetch(`${server.baseUrl}${proxy}/apis/x%3Ay/v1?watch=1&token=good&labelSelector=a%3Db&org=x&sudo=`, {
     method: 'PUT',
     headers: { 'content-type': 'application/octet-stream' },
     body: bytes,
@@ -33,29 +32,28 @@ test('bytes pass both ways as they are, and the path below the prefix is forward
 })
 
 test('the bare prefix is the root of the proxied API', async (t) => {
-  const reply = await fetch(`${t.context.server.baseUrl}${proxy}/`, { headers: auth })
+  const reply = await fetch(`${server.baseUrl}${proxy}/`, { headers: auth })
   t.is(reply.headers.get('x-seen'), 'GET / ')
 })
 
 for (const path of ['/a/../b', '/a%2fb', '/a%2Fb', '/a%5cb', '/%2e%2e/b', '//a', '/a\\b', '/a%00']) {
   test(`${path} below the prefix is refused before anything is forwarded`, async (t) => {
-    const reply = await rawRequest(t.context.server.port, `GET ${proxy}${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer good\r\n\r\n`)
+    const reply = await rawRequest(server.port, `GET ${proxy}${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer good\r\n\r\n`)
     t.is(reply.status, 400)
   })
 }
 
 test('a refusal is a Kubernetes Status with the platform’s keys, so that kubectl shows its message', async (t) => {
-  const none = await fetch(`${t.context.server.baseUrl}${proxy}/api`)
+  const none = await fetch(`${server.baseUrl}${proxy}/api`)
   t.is(none.status, 401)
-  const hidden = await fetch(`${t.context.server.baseUrl}/api/v1/c/acme/hidden/proxy/api`, { headers: auth })
+  const hidden = await fetch(`${server.baseUrl}/api/v1/c/acme/hidden/proxy/api`, { headers: auth })
   t.is(hidden.status, 404)
   t.like(await hidden.json(), { kind: 'Status', status: 'Failure', reason: 'NotFound', code: 404, url: 'http://127.0.0.1:3000/api/v1/docs#operation/stub.stream.get' })
-  const scope = await fetch(`${t.context.server.baseUrl}${proxy}/api`, { headers: { authorization: 'token reader' } })
+  const scope = await fetch(`${server.baseUrl}${proxy}/api`, { headers: { authorization: 'token reader' } })
   t.is(scope.status, 403)
 })
 
 test('when the client leaves, the call’s signal says so', async (t) => {
-  const { server } = t.context
   await new Promise<void>((resolve, reject) => {
     const req = request(`${server.baseUrl}${proxy}/endless`, { headers: auth }, (res) => {
       res.once('data', () => {
@@ -74,7 +72,7 @@ const upgradeHead = (path: string, extra = ''): string =>
   `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${extra}\r\n`
 
 test('an upgraded connection carries bytes both ways, first bytes included', async (t) => {
-  const socket = connect(t.context.server.port, '127.0.0.1')
+  const socket = connect(server.port, '127.0.0.1')
   const received: Buffer[] = []
   socket.on('data', (chunk: Buffer) => received.push(chunk))
   socket.write(`${upgradeHead(`${proxy}/exec`, 'Authorization: Bearer good\r\n')}early`)
@@ -88,7 +86,7 @@ test('an upgraded connection carries bytes both ways, first bytes included', asy
 })
 
 test('an upgrade needs a credential, a known path and a checked target, as any request', async (t) => {
-  const { port } = t.context.server
+  const { port } = server
   t.is((await rawRequest(port, upgradeHead(`${proxy}/exec`))).status, 401)
   t.is((await rawRequest(port, upgradeHead('/api/v1/things/1', 'Authorization: Bearer good\r\n'))).status, 404)
   t.is((await rawRequest(port, upgradeHead(`${proxy}/a%2fb`, 'Authorization: Bearer good\r\n'))).status, 400)
@@ -97,7 +95,7 @@ test('an upgrade needs a credential, a known path and a checked target, as any r
 })
 
 test('a refused upgrade closes the connection: a second request on it is never read', async (t) => {
-  const { port } = t.context.server
+  const { port } = server
   const smuggled = `${upgradeHead(`${proxy}/refused`, 'Authorization: Bearer good\r\n')}GET /api/v1/things/1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer good\r\n\r\n`
   const reply = await rawRequest(port, smuggled)
   t.is(reply.status, 403)
@@ -107,7 +105,7 @@ test('a refused upgrade closes the connection: a second request on it is never r
 
 for (const path of ['/breaks', '/regrets']) {
   test(`what goes wrong after the upgrade was accepted only closes the tunnel: ${path}`, async (t) => {
-    const reply = await rawRequest(t.context.server.port, upgradeHead(`${proxy}${path}`, 'Authorization: Bearer good\r\n'))
+    const reply = await rawRequest(server.port, upgradeHead(`${proxy}${path}`, 'Authorization: Bearer good\r\n'))
     t.is(reply.status, 101)
     t.true(reply.closed)
     t.is(reply.text.match(/HTTP\/1\.1/g)?.length, 1, 'no second head is written into it')
@@ -117,7 +115,7 @@ for (const path of ['/breaks', '/regrets']) {
 
 test('an Upgrade header of another protocol is a plain request', async (t) => {
   const head = 'GET /api/v1/things/1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: token good\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n'
-  t.is((await rawRequest(t.context.server.port, head)).status, 200)
+  t.is((await rawRequest(server.port, head)).status, 200)
 })
 
 test('a stop lets requests in flight end and cuts endless streams', async (t) => {

@@ -1,6 +1,6 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { makeAccessLog } from '../../composition/http/access-log.ts'
+import { makeAccessLog } from '../../composition/http/request/request-context.ts'
 import type { ApiServerDeps, StopTimes } from '../../composition/http/api-server.ts'
 import { makeApiServer } from '../../composition/http/api-server.ts'
 import { makeTrustedProxies, makeOwnAddress } from '../../composition/http/request/addresses.ts'
@@ -143,6 +143,7 @@ export const startStubServer = async (routes: readonly AnyBoundRoute[], override
     secureCookies: false,
     baseUrl,
     docsUrl: '/api/v1/docs',
+    pauseInLongTurn: () => undefined,
     accessLog: makeAccessLog(log, []),
     routes: routes.map((bound) => ({
       pluginId: 'stub',

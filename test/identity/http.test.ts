@@ -1,10 +1,18 @@
 import test from 'ava'
 import type { TypeOf } from 'io-ts'
 import { adminDeleteUser, adminEditUser, adminListUsers, adminSearchEmails } from '../../plugins/identity/accounts/admin.routes.ts'
-import { followUser, listFollowers, listOwnFollowers, listOwnFollowing, unfollowUser } from '../../plugins/identity/accounts/follows.routes.ts'
+import {
+  followUser,
+  listFollowers,
+  listOwnFollowers,
+  listOwnFollowing,
+  unfollowUser,
+  getCaller,
+  getUser,
+  searchUsers,
+} from '../../plugins/identity/accounts/users.routes.ts'
 import { validateEmail, validateOrgname, validateUsername } from '../../plugins/identity/accounts/registration.routes.ts'
 import { editProfile, editUserSettings, getProfile, getUserSettings } from '../../plugins/identity/accounts/settings.routes.ts'
-import { getCaller, getUser, searchUsers } from '../../plugins/identity/accounts/users.routes.ts'
 import type { EditUserOption, UserSettingsOptions } from '../../plugins/identity/codecs.ts'
 import { addEmails, listEmails, removeEmails } from '../../plugins/identity/emails/emails.routes.ts'
 import { createSettingsToken, createToken, deleteSettingsTokens, deleteToken, listSettingsTokens, listTokens } from '../../plugins/identity/tokens/tokens.routes.ts'

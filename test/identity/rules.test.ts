@@ -1,14 +1,14 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
-import { makeListedCommonPasswords } from '../../adapters/security/common-passwords.ts'
+import { makeListedCommonPasswords } from '../../adapters/security/passwords.ts'
 import { sha256TokenDigest } from '../../adapters/security/digests.ts'
 import { idnaDomainNames } from '../../adapters/security/idna-domain-names.ts'
 import { systemEntropy } from '../../adapters/system/system-entropy.ts'
 import { settingsTable } from '../../composition/config/settings.ts'
 import { isDomainAllowed, parseDomain } from '../../core/identity/accounts/site-rules.ts'
 import { readProfile } from '../../core/identity/accounts/users.ts'
-import { servesReset } from '../../core/identity/authentication/password-changes.ts'
+import { servesReset } from '../../core/identity/authentication/passwords.ts'
 import { checkPassword } from '../../core/identity/authentication/password-policy.ts'
 import { parseEmailAddress } from '../../core/identity/emails/email-address.ts'
 import type { RememberedLogin } from '../../core/identity/sessions/ports.ts'
@@ -26,9 +26,9 @@ import {
   newSessionTimes,
   renewedIdleExpiry,
   rotationGraceSeconds,
-} from '../../core/identity/sessions/session-rules.ts'
+} from '../../core/identity/sessions/sessions.ts'
 import { parseScopeWords, scopeCovers, scopeSetOf, wordsOfScope } from '../../core/identity/tokens/scopes.ts'
-import { hasAccessTokenForm, lastEightOf, makeAccessToken, randomBase62 } from '../../core/identity/tokens/token-format.ts'
+import { hasAccessTokenForm, lastEightOf, makeAccessToken, randomBase62 } from '../../core/identity/tokens/access-tokens.ts'
 import type { RememberedId } from '../../core/identity/types.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 import { parseAccountName } from '../../core/kernel/ids.ts'

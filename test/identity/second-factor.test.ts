@@ -6,8 +6,8 @@ import {
   makeEnrollSecondFactor,
   makeOfferSecondFactor,
   makeReplaceRecoveryCodes,
+  makeResetSecondFactor,
 } from '../../core/identity/second-factor/enrollment.ts'
-import { makeResetSecondFactor } from '../../core/identity/second-factor/reset.ts'
 import type { User } from '../../core/identity/types.ts'
 import type { SignedInCall } from '../../core/kernel/principal.ts'
 import type { SessionId } from '../../core/kernel/ids.ts'

@@ -1,6 +1,5 @@
 import { makeEditUser } from '../../core/identity/accounts/user-changes.ts'
-import { makeChangeOwnPassword } from '../../core/identity/authentication/password-changes.ts'
-import { makeSetPassword } from '../../core/identity/authentication/passwords.ts'
+import { makeChangeOwnPassword, makeSetPassword } from '../../core/identity/authentication/passwords.ts'
 import type { SignedIn } from '../../core/identity/authentication/sign-in.ts'
 import { makeSignIn } from '../../core/identity/authentication/sign-in.ts'
 import type { Credential } from '../../core/identity/ports.ts'

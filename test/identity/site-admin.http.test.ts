@@ -18,7 +18,7 @@ import type { AdminEditUserPayload } from '../../plugins/identity/accounts/conso
 import {
   consoleCreateUser, consoleDeleteUser, consoleEditUser, consoleListDeleted, consoleListUsers, consolePurge, consoleReactivate, consoleTestMail,
 } from '../../plugins/identity/accounts/console.routes.ts'
-import type { UsersQuery } from '../../plugins/identity/accounts/user-listing.ts'
+import type { UsersQuery } from '../../plugins/identity/accounts/user-wire.ts'
 import { allowDomain, disallowDomain, setRegistration } from '../../plugins/identity/accounts/registration.routes.ts'
 import { getCaller, getUser } from '../../plugins/identity/accounts/users.routes.ts'
 import { addEmails, listEmails, removeEmails } from '../../plugins/identity/emails/emails.routes.ts'
@@ -26,7 +26,7 @@ import type { Client, Loose } from '../../plugins/kit/client.ts'
 import { listMembers } from '../../plugins/organizations/members/members.routes.ts'
 import {
   adminCreateOrganization, adminListOrganizations, adminListOrganizationsOfUser, consoleDeleteOrphaned, consoleListOrganizations, consoleListOrphaned,
-} from '../../plugins/organizations/organizations/admin.routes.ts'
+} from '../../plugins/organizations/organizations/organizations.routes.ts'
 import { clientAs, valueOf } from '../support/client-as.ts'
 import { migratedSqlitePath } from '../support/databases.ts'
 import { readMailFolder } from '../mail/mail-folder.ts'

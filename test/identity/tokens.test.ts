@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava'
 import { isRight } from 'fp-ts/lib/Either.js'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
-import { makeChangeOwnPassword } from '../../core/identity/authentication/password-changes.ts'
+import { makeChangeOwnPassword } from '../../core/identity/authentication/passwords.ts'
 import type { CreateTokenInput } from '../../core/identity/tokens/access-tokens.ts'
 import { makeCreateToken, makeRotateToken } from '../../core/identity/tokens/access-tokens.ts'
 import { makeClusterTokens } from '../../core/identity/tokens/delegated-tokens.ts'

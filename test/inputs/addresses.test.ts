@@ -1,5 +1,5 @@
 import test from 'ava'
-import { propsOf } from '../../composition/http/request/query-string.ts'
+import { propsOf } from '../../composition/http/request/decode.ts'
 import { pathNames } from '../../composition/http/openapi/parameters.ts'
 import { optionalInner, repeatedItem } from '../../plugins/kit/codecs.ts'
 import type { PopulatedService } from '../support/populated-service.ts'

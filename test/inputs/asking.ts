@@ -1,4 +1,4 @@
-import type { ExecutionContext } from 'ava'
+import test, { type ExecutionContext } from 'ava'
 import type { AssembledRoute } from '../../composition/assemble.ts'
 import type { BoundRoute } from '../../plugins/kit/route.ts'
 import type { PopulatedService } from '../support/populated-service.ts'
@@ -62,15 +62,21 @@ export const fault = (answer: ServiceAnswer, wanted?: readonly number[]): string
 const changes = (service: PopulatedService): unknown =>
   service.sql("select action, count(*) as n from audit_events where result <> 'denied' and action not in ('cluster.token_created', 'document.downloaded') and object_name not like 'kubeconfig-%' group by action order by action")
 
-/** Runs bad input against a service; afterwards nothing may have changed and no line above `info` may have been logged. */
+let started: Promise<PopulatedService> | undefined
+test.after.always(async () => (await started)?.stop())
+
+/**
+ * Runs bad input against a service; afterwards nothing may have changed and no line above `info` may have been logged. One service is
+ * enough for the tests of a file, since none has an effect.
+ */
 export const withoutEffect = async (t: ExecutionContext, work: (service: PopulatedService) => Promise<readonly string[]>): Promise<void> => {
-  const service = await startPopulatedService()
-  t.teardown(() => service.stop())
+  const service = await (started ??= startPopulatedService())
   const before = changes(service)
-  const lines = service.logLines().length
+  const logged = service.logText().length
   t.deepEqual((await work(service)).slice(0, 30), [])
   t.deepEqual(changes(service), before, 'nothing was changed')
-  const loud = service.logLines().slice(lines).filter((line) => Number(line['level']) >= 50)
+  const lines = service.logText().slice(logged).trim().split('\n').map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
+  const loud = lines.filter((line) => Number(line['level']) >= 50)
   t.deepEqual(loud.slice(0, 5), [], 'nothing was logged as an error')
   t.is(({} as Record<string, unknown>)['polluted'], undefined)
   t.is((await service.send('GET', '/api/v1/version')).status, 200)

@@ -1,7 +1,7 @@
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import test from 'ava'
 import fc from 'fast-check'
-import { untilNotOvertaken } from '../../core/kernel/concurrency.ts'
+import { mapWithin, untilNotOvertaken } from '../../core/kernel/concurrency.ts'
 
 test('overtaken work is repeated until it succeeds, fails in another way, or was tried often enough', async (t) => {
   const fates = fc.array(fc.constantFrom('overtaken' as const, 'refused' as const, 'done' as const), { minLength: 1, maxLength: 8 })
@@ -19,4 +19,26 @@ test('overtaken work is repeated until it succeeds, fails in another way, or was
       t.deepEqual(isLeft(result) ? result.left : result.right, last === 'done' ? calls : last)
     }),
   )
+})
+
+test('items that run at the same time have different lanes, and an error is thrown once all that were started have ended', async (t) => {
+  const busy = new Set<number>()
+  const doubled = await mapWithin([...Array(20).keys()], 3, async (item, index, lane) => {
+    t.true(lane >= 0 && lane < 3 && !busy.has(lane))
+    busy.add(lane)
+    for (let turn = 0; turn < item % 4; turn += 1) await new Promise((resume) => setImmediate(resume))
+    busy.delete(lane)
+    t.is(item, index)
+    return item * 2
+  })
+  t.deepEqual(doubled, [...Array(20).keys()].map((item) => item * 2))
+  const [begun, ended]: [number[], number[]] = [[], []]
+  const work = async (item: number): Promise<void> => {
+    begun.push(item)
+    if (item === 0) throw new Error('the first')
+    await new Promise((resume) => setImmediate(resume))
+    ended.push(item)
+  }
+  await t.throwsAsync(mapWithin([0, 1, 2, 3], 2, work), { message: 'the first' })
+  t.deepEqual([begun, ended], [[0, 1], [1]])
 })

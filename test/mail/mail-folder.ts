@@ -15,13 +15,27 @@ export interface MailFolder {
 /** Three periods of the job that delivers mail. */
 const waitMs = 30_000
 
+interface Written {
+  /** Nanoseconds. */
+  readonly at: bigint
+  readonly mail: Promise<Email>
+}
+
 export const readMailFolder = (folder: string): MailFolder => {
+  // A mail does not change, and many waits look at the folder.
+  const known = new Map<string, Written>()
+  const read = (name: string): Written => {
+    const file = join(folder, name)
+    const written = known.get(name) ?? { at: statSync(file, { bigint: true }).mtimeNs, mail: PostalMime.parse(readFileSync(file)) }
+    known.set(name, written)
+    return written
+  }
   const to = async (address: string): Promise<readonly Email[]> => {
     if (!existsSync(folder)) return []
-    const files = readdirSync(folder).filter((name) => name.endsWith('.eml')).map((name) => join(folder, name))
-    const written = files.map((file) => ({ at: statSync(file, { bigint: true }).mtimeNs, raw: readFileSync(file) }))
+    // A mail that is being written has a name with a dot in front.
+    const written = readdirSync(folder).filter((name) => name.endsWith('.eml') && !name.startsWith('.')).map(read)
     written.sort((a, b) => Number(a.at - b.at))
-    const mails = await Promise.all(written.map(({ raw }) => PostalMime.parse(raw)))
+    const mails = await Promise.all(written.map(({ mail }) => mail))
     return mails.filter((mail) => mail.to?.some((recipient) => recipient.address === address))
   }
   return {

@@ -1,5 +1,4 @@
-import { makeSecretBox } from '../../adapters/security/secret-box.ts'
-import { newKeyring, openKeyring } from '../../adapters/security/keyring.ts'
+import { makeSecretBox, newKeyring, openKeyring } from '../../adapters/security/keyring.ts'
 import { makeSqlMailOutbox, makeSqlMailQueue } from '../../adapters/sql/mail/mail-store.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import type { Mail } from '../../core/kernel/mail.ts'

@@ -1,5 +1,6 @@
 import type { AssembledRoute } from '../../composition/assemble.ts'
 import type { PopulatedService } from '../support/populated-service.ts'
+import { repeats } from '../support/thorough.ts'
 import type { Caller, Presented } from './callers.ts'
 import type { Decision } from './oracle.ts'
 import { decide } from './oracle.ts'
@@ -52,14 +53,32 @@ export const show = ({ route, method, caller, how, expected, status, text }: Cel
 /** Signing out ends the session that the other cells need. */
 const endsTheSession = (route: AssembledRoute): boolean => route.fullPath.endsWith('/user/signout')
 
-/** The cells of one caller, with every carrier of the credential. */
-export const rowOf = async (service: PopulatedService, route: AssembledRoute, target: string, method: string, caller: Caller): Promise<readonly Cell[]> => {
+/**
+ * Two of the ways to send a token, in turn; all of them in a thorough run. One reader takes the token from all of them, before the route is known.
+ * Each route and each caller meets each way.
+ */
+const waysOf = ({ presented }: Caller, turn: number): readonly Presented[] => {
+  const byToken = presented.filter(({ carrier }) => carrier === 'token')
+  const chosen = new Set(Array.from({ length: repeats(2, byToken.length) }, (_, index) => byToken[(2 * turn + index) % byToken.length]))
+  return presented.filter((each) => each.carrier !== 'token' || chosen.has(each))
+}
+
+const rowOf = async (service: PopulatedService, route: AssembledRoute, target: string, method: string, caller: Caller, turn: number): Promise<readonly Cell[]> => {
   const { assembly } = service.running
-  const ways = endsTheSession(route) ? caller.presented.filter(({ carrier }) => carrier !== 'session') : caller.presented
+  const ways = waysOf(caller, turn).filter(({ carrier }) => carrier !== 'session' || !endsTheSession(route))
   return Promise.all(
     ways.map(async (presented) => {
       const expected = decide(route, method, caller.standing, presented.carrier, assembly)
       return { route, method, caller: caller.name, how: presented.how, expected, ...(await ask(service, target, method, presented)) }
     }),
   )
+}
+
+/** The cells of routes and callers. `targetOf` returns the address of a route. */
+export const cellsOf = async (service: PopulatedService, routes: readonly AssembledRoute[], callers: readonly Caller[], targetOf: (route: AssembledRoute) => string): Promise<readonly Cell[]> => {
+  const cells: Cell[] = []
+  for (const [index, route] of routes.entries()) {
+    for (const method of route.methods) for (const [place, caller] of callers.entries()) cells.push(...(await rowOf(service, route, targetOf(route), method, caller, 5 * index + place)))
+  }
+  return cells
 }

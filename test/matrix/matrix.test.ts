@@ -3,25 +3,33 @@ import type { AssembledRoute } from '../../composition/assemble.ts'
 import type { PopulatedService } from '../support/populated-service.ts'
 import { startPopulatedService } from '../support/populated-service.ts'
 import { targetOf } from '../support/route-targets.ts'
-import { callers, conflicting } from './callers.ts'
-import type { Cell } from './cells.ts'
-import { ask, harmless, isExpected, rowOf, show } from './cells.ts'
+import { callers, conflicting, type Caller } from './callers.ts'
+import { ask, cellsOf, harmless, isExpected, show } from './cells.ts'
 
 const routesOf = (service: PopulatedService): readonly AssembledRoute[] => service.running.assembly.routes.filter(({ listener }) => listener === 'api')
 
+/** One for all tests: none of them changes anything. */
+let service: PopulatedService
+let everybody: readonly Caller[]
+test.before(async () => {
+  service = await startPopulatedService()
+  everybody = await callers(service)
+})
+test.after.always(() => service?.stop())
+
 test.serial('every route answers every caller as it is declared, however the credential travels', async (t) => {
   t.timeout(1_800_000)
-  const service = await startPopulatedService()
-  t.teardown(() => service.stop())
-  const everybody = await callers(service)
   const rowsBefore = service.sql('select max(id) as n from audit_events')
-  const cells: Cell[] = []
-  for (const route of routesOf(service)) {
-    for (const method of route.methods) for (const caller of everybody) cells.push(...(await rowOf(service, route, targetOf(route, service.world), method, caller)))
-  }
+  const cells = await cellsOf(service, routesOf(service), everybody, (route) => targetOf(route, service.world))
   const routes = new Set(cells.map(({ route }) => route.bound.route.id))
   t.is(routes.size, routesOf(service).length)
-  t.true(cells.length > routes.size * 60, `${cells.length} cells`)
+  const met = new Set(cells.flatMap(({ route, caller, how }) => [`${route.bound.route.id} by ${how}`, `${caller} by ${how}`]))
+  for (const { name, presented } of everybody) {
+    for (const { how, carrier } of presented) {
+      t.true(met.has(`${name} by ${how}`), `${name} by ${how}`)
+      if (carrier === 'token') t.deepEqual([...routes].filter((id) => !met.has(`${id} by ${how}`)), [], how)
+    }
+  }
   for (const decision of ['unauthenticated', 'denied', 'hidden', 'admitted'] as const) t.true(cells.some(({ expected }) => expected === decision), decision)
   t.deepEqual(cells.filter((cell) => !isExpected(cell)).map(show), [], 'where the answer is 404 and admitted is expected, add an object of the type to test/support/populated-service.ts')
   const audited = service.sql('select distinct action, result from audit_events where id > ?', Number(rowsBefore[0]?.['n'] ?? 0))
@@ -30,10 +38,8 @@ test.serial('every route answers every caller as it is declared, however the cre
 })
 
 test.serial('two credentials of two people are refused everywhere, and so is a session where it may not change', async (t) => {
-  const service = await startPopulatedService()
-  t.teardown(() => service.stop())
   const [alice, olga] = [await service.tokenFor('alice'), await service.tokenFor('olga')]
-  const session = (await callers(service)).find(({ name }) => name === 'olga')?.presented.find(({ carrier }) => carrier === 'session')
+  const session = everybody.find(({ name }) => name === 'olga')?.presented.find(({ carrier }) => carrier === 'session')
   if (session === undefined) return t.fail('not signed in')
   const wrong: string[] = []
   for (const route of routesOf(service)) {
@@ -48,11 +54,9 @@ test.serial('two credentials of two people are refused everywhere, and so is a s
 })
 
 test.serial('a session without its CSRF value changes nothing', async (t) => {
-  const service = await startPopulatedService()
-  t.teardown(() => service.stop())
-  const vera = (await callers(service)).find(({ name }) => name === 'vera')
+  const vera = everybody.find(({ name }) => name === 'vera')
   const session = vera?.presented.find(({ carrier }) => carrier === 'session')
-  const other = (await callers(service)).find(({ name }) => name === 'olga')?.presented.find(({ carrier }) => carrier === 'session')
+  const other = everybody.find(({ name }) => name === 'olga')?.presented.find(({ carrier }) => carrier === 'session')
   if (session === undefined || other === undefined) return t.fail('not signed in')
   const wrong: string[] = []
   for (const route of routesOf(service).filter(({ bound }) => bound.route.access.kind !== 'password')) {
@@ -75,8 +79,6 @@ test.serial('a session without its CSRF value changes nothing', async (t) => {
 })
 
 test.serial('to an outsider, what is hidden and what does not exist are one answer', async (t) => {
-  const service = await startPopulatedService()
-  t.teardown(() => service.stop())
   const token = await service.tokenFor('olga')
   const masked = (text: string, names: readonly string[]): string =>
     names.reduce((left, name) => left.replaceAll(name, '*'), text.replace(/"requestId":"[^"]*"/, ''))

@@ -8,13 +8,18 @@ import type { TokenId, UserId } from '../../core/kernel/ids.ts'
 import { accountNamePattern, maxAccountNameLength, parseAccountName } from '../../core/kernel/ids.ts'
 import { rightsOf } from '../../core/kernel/rights.ts'
 import { makeRemoveMember } from '../../core/organizations/members/members.ts'
-import { mayChange, mayGive } from '../../core/organizations/members/rights.ts'
-import { parseTeamName } from '../../core/organizations/organizations/names.ts'
+import { mayChange, mayGive } from '../../core/organizations/members/member-rules.ts'
+import type { ProfileInput, Viewer } from '../../core/organizations/organizations/organization-rules.ts'
+import {
+  parseTeamName,
+  ordinaryOrgType,
+  parseProfile,
+  profileLimits,
+  canSee,
+  viewerIn,
+  visibleWithoutMembership,
+} from '../../core/organizations/organizations/organization-rules.ts'
 import { makeCreateOrganization, makeDeleteOrganization } from '../../core/organizations/organizations/organizations.ts'
-import type { ProfileInput } from '../../core/organizations/organizations/profile.ts'
-import { ordinaryOrgType, parseProfile, profileLimits } from '../../core/organizations/organizations/profile.ts'
-import type { Viewer } from '../../core/organizations/organizations/visibility.ts'
-import { canSee, viewerIn, visibleWithoutMembership } from '../../core/organizations/organizations/visibility.ts'
 import { makeAddTeamMember, makeRemoveTeamMember } from '../../core/organizations/teams/team-members.ts'
 import { visibilities } from '../../core/organizations/types.ts'
 import { eachDatabase } from '../support/databases.ts'

@@ -1,8 +1,13 @@
 import type { OrgId, RoleId, TeamId, TokenId, UserId } from '../../core/kernel/ids.ts'
-import type { MembershipStore, OrganizationStore, OrganizationTokenStore, TeamStore } from '../../core/organizations/ports.ts'
+import type {
+  MembershipStore,
+  OrganizationStore,
+  OrganizationTokenStore,
+  TeamStore,
+  PolicyStore,
+  RobotStore,
+} from '../../core/organizations/ports.ts'
 import type { InvitationStore } from '../../core/organizations/invitations/ports.ts'
-import type { PolicyStore } from '../../core/organizations/organizations/ports.ts'
-import type { RobotStore } from '../../core/organizations/robots/ports.ts'
 import type { OrganizationProfile, TeamPermission } from '../../core/organizations/types.ts'
 import { unwrap } from '../support/outcome.ts'
 

@@ -1,4 +1,5 @@
 import type { LookupAddress } from 'node:dns'
+import type { ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import test from 'ava'
@@ -34,6 +35,11 @@ const fetching = (allowed: readonly string[], resolver?: Resolver) => {
   const allowance = allowing(...allowed)
   const fetch = makeGuardedFetch(resolver === undefined ? makeUserUrlPolicy(allowance) : makeUserUrlPolicy(allowance, resolver))
   return (url: string, more: Partial<GuardedRequest> = {}) => fetch({ url: new URL(url), limitBytes: 1024 * 1024, timeoutMilliseconds: 10_000, ...more }, new AbortController().signal)
+}
+
+const redirectTo = (location: string, response: ServerResponse): void => {
+  response.writeHead(302, { location })
+  response.end()
 }
 
 const loopbackNames: readonly (readonly [string, Resolver?])[] = [
@@ -87,8 +93,8 @@ test('http is for what the operator opened alone', async (t) => {
     const answer = await fetching([allowed], resolvesTo('127.0.0.1'))(server.url)
     t.is(new TextDecoder().decode(answer.bytes), 'plain', allowed)
   }
-  t.is(server.seen.length, 4)
-  await t.throwsAsync(fetching(['93.184.216.0/24'], resolvesTo('93.184.216.34'))('http://public.example/', { timeoutMilliseconds: 1 }), { instanceOf: FetchFailed }, 'a range allows http to names that lead there')
+  await fetching(['127.0.0.0/8'], resolvesTo('127.0.0.1'))(`http://public.example:${server.port}/`)
+  t.is(server.seen.length, 5, 'a range allows http to names that lead there')
 })
 
 test('a redirect to this machine is not followed', async (t) => {
@@ -96,7 +102,7 @@ test('a redirect to this machine is not followed', async (t) => {
   t.teardown(socket.close)
   const targets = [`http://127.0.0.1:${socket.port}/`, `https://127.0.0.1:${socket.port}/`, `http://[::ffff:127.0.0.1]:${socket.port}/`, `//127.0.0.1:${socket.port}/x`, 'http://169.254.169.254/latest/', 'file:///etc/passwd', `https://u:p@localhost:${socket.port}/`]
   for (const location of targets) {
-    const server = await startServer((_request, response) => response.writeHead(302, { location }).end())
+    const server = await startServer((_request, response) => redirectTo(location, response))
     const fetch = fetching([`localhost:${server.port}`])
     await t.throwsAsync(fetch(server.url, { secrets: { authorityPem: server.authorityPem } }), { instanceOf: EgressRefused }, location)
     await server.close()
@@ -108,7 +114,8 @@ test('three redirects are followed, a fourth is not', async (t) => {
   const server = await startServer((request, response) => {
     const left = Number(request.url?.slice(1))
     if (left === 0) return void response.end('there')
-    response.writeHead(307, { location: `/${left - 1}` }).end()
+    response.writeHead(307, { location: `/${left - 1}` })
+    response.end()
   })
   t.teardown(server.close)
   const fetch = fetching(['localhost'])
@@ -119,7 +126,7 @@ test('three redirects are followed, a fourth is not', async (t) => {
 
 test('credentials stay with their host', async (t) => {
   const other = await startServer((_request, response) => response.end('other'), { isPlain: true })
-  const server = await startServer((request, response) => response.writeHead(302, { location: request.url === '/own' ? '/here' : request.url === '/here' ? `${other.url}/there` : `${other.url}/` }).end())
+  const server = await startServer((request, response) => redirectTo(request.url === '/own' ? '/here' : request.url === '/here' ? `${other.url}/there` : `${other.url}/`, response))
   t.teardown(async () => Promise.all([server.close(), other.close()]))
   const secrets = { authorization: 'Basic c2VjcmV0', authorityPem: server.authorityPem }
   await fetching(['localhost'])(`${server.url}/own`, { secrets })
@@ -178,7 +185,7 @@ test('a missing host, a forbidden one and a refused connection get the same mess
   ]
   t.regex(messages[0] ?? '', /^harbour\.example cannot be reached from here: it does not exist, does not answer, or is not allowed/)
   t.is(new Set(messages).size, 1, messages.join('\n'))
-  const server = await startServer((_request, response) => response.writeHead(302, { location: url }).end(), { isPlain: true })
+  const server = await startServer((_request, response) => redirectTo(url, response), { isPlain: true })
   t.teardown(server.close)
   const redirected = await t.throwsAsync(fetching(['localhost'], (hostname, _options, done) => done(null, [{ address: hostname === 'localhost' ? '127.0.0.1' : '10.20.30.40', family: 4 }]))(server.url))
   t.is(redirected?.message, messages[0] ?? '', 'neither where a redirect leads there')

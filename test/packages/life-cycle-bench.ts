@@ -17,6 +17,7 @@ export interface StartedBench extends LifeCycleBench {
 interface BenchCluster {
   kubeconfig(): string
   namespace(): Promise<string>
+  namespaceAtWork(): Promise<string>
   object(path: string): Promise<unknown>
   stop(): Promise<void>
 }
@@ -33,6 +34,7 @@ const startBench = async (version: 'helm3' | 'helm4', cluster: BenchCluster): Pr
     charts,
     cli,
     namespace: () => cluster.namespace(),
+    namespaceAtWork: () => cluster.namespaceAtWork(),
     object: (path) => cluster.object(path),
     stop: async () => {
       await service.stop()
@@ -50,9 +52,12 @@ const found = ({ status, body }: { readonly status: number; readonly body: unkno
 export const startFakeBench = async (version: 'helm3' | 'helm4'): Promise<StartedBench & { readonly api: FakeApi }> => {
   const api = await startFakeApi()
   api.put({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'lighthouse', namespace: 'default' }, data: { value: 'lit' } })
+  const namespace = async (): Promise<string> => api.put({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: `life-${randomBytes(5).toString('hex')}` } }).metadata.name
   const bench = await startBench(version, {
     kubeconfig: () => api.kubeconfig(),
-    namespace: () => Promise.resolve(api.put({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: `life-${randomBytes(5).toString('hex')}` } }).metadata.name),
+    namespace,
+    // Workloads make progress in each namespace of this API.
+    namespaceAtWork: namespace,
     object: async (path) => found(await api.request('GET', path)),
     stop: () => api.stop(),
   })
@@ -65,7 +70,8 @@ export const startRealBench = async (version: 'helm3' | 'helm4'): Promise<Starte
   const controllers: WorkloadController[] = []
   return startBench(version, {
     kubeconfig: () => server.kubeconfig(),
-    namespace: async () => {
+    namespace: () => server.createNamespace('life'),
+    namespaceAtWork: async () => {
       const namespace = await server.createNamespace('life')
       controllers.push(await startWorkloadController(server, namespace))
       return namespace

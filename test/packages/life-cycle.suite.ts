@@ -11,8 +11,10 @@ export interface LifeCycleBench {
   readonly charts: ChartServer
   /** The same helm, directly on the cluster. */
   readonly cli: HelmCli
-  /** A namespace that nobody else uses and where workloads make progress. */
+  /** A namespace that nothing else uses. */
   namespace(): Promise<string>
+  /** A namespace that nothing else uses, where workloads make progress. */
+  namespaceAtWork(): Promise<string>
   /** What lies there, asked from the cluster itself; undefined when there is nothing. */
   object(path: string): Promise<unknown>
 }
@@ -59,11 +61,15 @@ export const lifeCycleSuite = (test: TestFn, name: string, start: () => Promise<
   const getBench = (): ReturnType<typeof start> => (started ??= start())
   test.after.always(async () => (await started)?.stop())
 
-  const on = (title: string, run: (t: ExecutionContext, bench: LifeCycleBench, namespace: string) => Promise<void>): void =>
+  type Run = (t: ExecutionContext, bench: LifeCycleBench, namespace: string) => Promise<void>
+  const declare = (title: string, kind: 'namespace' | 'namespaceAtWork', run: Run): void =>
     test(`${name}: ${title}`, async (t) => {
       const bench = await getBench()
-      await run(t, bench, await bench.namespace())
+      await run(t, bench, await bench[kind]())
     })
+  const on = (title: string, run: Run): void => declare(title, 'namespace', run)
+  /** For charts with workloads and hooks, as `harbour` is. */
+  const onWorkloads = (title: string, run: Run): void => declare(title, 'namespaceAtWork', run)
 
   const install = (bench: LifeCycleBench, namespace: string, chart: string, more: object = {}): Promise<FollowedTask> =>
     bench.client.done('POST', `${releases}/`, { ...chartSource(bench.charts, chart), releaseName: 'web', namespace, wait: true, timeout: '60s', ...more })
@@ -87,7 +93,7 @@ export const lifeCycleSuite = (test: TestFn, name: string, start: () => Promise<
   const settings = async (bench: LifeCycleBench, namespace: string, part = 'settings'): Promise<unknown> =>
     ((await bench.object(`/api/v1/namespaces/${namespace}/configmaps/web-${part}`)) as { readonly data?: unknown } | undefined)?.data
 
-  on('install, upgrade, failed upgrade, rollback and uninstall, with hooks and waits', async (t, bench, namespace) => {
+  onWorkloads('install, upgrade, failed upgrade, rollback and uninstall, with hooks and waits', async (t, bench, namespace) => {
     const installed = await install(bench, namespace, 'harbour', { stringValues: [`password=${secretWord}`], values: ['replicas=1'] })
     ends(t, installed, 'succeeded')
     isWellTold(t, installed)
@@ -127,7 +133,7 @@ export const lifeCycleSuite = (test: TestFn, name: string, start: () => Promise<
     t.deepEqual((await bench.client.send('GET', `${releases}/?namespace=${namespace}&all=true`)).json, [])
   })
 
-  on('one record reads the same by helm and by us', async (t, bench, namespace) => {
+  onWorkloads('one record reads the same by helm and by us', async (t, bench, namespace) => {
     ends(t, await install(bench, namespace, 'harbour', { stringValues: ['greeting=Grüße\\, 港'], values: ['hooks.isOn=true'] }), 'succeeded')
     const content = (await bench.client.send('GET', `${releases}/web/content?namespace=${namespace}`)).json as {
       readonly manifest: string
@@ -143,7 +149,7 @@ export const lifeCycleSuite = (test: TestFn, name: string, start: () => Promise<
     t.false('templates' in status.chart)
   })
 
-  on('releases that helm itself made are read, upgraded and removed', async (t, bench, namespace) => {
+  onWorkloads('releases that helm itself made are read, upgraded and removed', async (t, bench, namespace) => {
     const { archive } = bench.charts.chart('harbour')
     await bench.cli.must('install', 'web', bench.cli.file(`${randomUUID()}.tgz`, archive), '-n', namespace, '--wait', '--timeout', '60s', '--set', 'greeting=ahoy')
     await agrees(t, bench, namespace)
@@ -166,7 +172,7 @@ export const lifeCycleSuite = (test: TestFn, name: string, start: () => Promise<
     await agrees(t, bench, namespace)
   })
 
-  on('an atomic upgrade that fails is rolled back, an atomic install that fails leaves nothing', async (t, bench, namespace) => {
+  onWorkloads('an atomic upgrade that fails is rolled back, an atomic install that fails leaves nothing', async (t, bench, namespace) => {
     ends(t, await install(bench, namespace, 'harbour', { values: ['hooks.isOn=false'] }), 'succeeded')
     const failed = await upgrade(bench, namespace, 'harbour', { atomic: true, timeout: '4s', values: ['hooks.isOn=false', 'claim.isOn=true', 'greeting=lost'] })
     ends(t, failed, 'failed')
@@ -174,14 +180,14 @@ export const lifeCycleSuite = (test: TestFn, name: string, start: () => Promise<
     t.deepEqual(await settings(bench, namespace), { greeting: 'hello' })
     t.deepEqual(await statuses(bench, namespace), ['1 superseded', '2 failed', '3 deployed'])
     await agrees(t, bench, namespace)
-    const other = await bench.namespace()
+    const other = await bench.namespaceAtWork()
     const never = await install(bench, other, 'harbour', { atomic: true, timeout: '4s', values: ['hooks.isOn=false', 'claim.isOn=true'] })
     ends(t, never, 'failed')
     t.deepEqual((await bench.client.send('GET', `${releases}/?namespace=${other}&all=true`)).json, [])
     t.is(await settings(bench, other), undefined)
   })
 
-  on('a dry run changes nothing and shows what would change, without secrets', async (t, bench, namespace) => {
+  onWorkloads('a dry run changes nothing and shows what would change, without secrets', async (t, bench, namespace) => {
     const tried = await install(bench, namespace, 'harbour', { dryRun: true, stringValues: [`password=${secretWord}`] })
     ends(t, tried, 'succeeded')
     isWellTold(t, tried)
@@ -228,7 +234,7 @@ export const lifeCycleSuite = (test: TestFn, name: string, start: () => Promise<
     t.deepEqual(await statuses(bench, namespace), ['1 deployed'])
   })
 
-  on('while a task works on a release another one is refused, and a cancelled one ends true', async (t, bench, namespace) => {
+  onWorkloads('while a task works on a release another one is refused, and a cancelled one ends true', async (t, bench, namespace) => {
     const id = await bench.client.accepted('POST', `${releases}/`, { ...chartSource(bench.charts, 'harbour'), releaseName: 'web', namespace, timeout: '100s', values: ['hooks.install=never'] })
     await untilObject(bench, `/apis/batch/v1/namespaces/${namespace}/jobs/web-pre-install`)
     const second = await bench.client.send('POST', `${releases}/`, { ...chartSource(bench.charts, 'minimal'), releaseName: 'web', namespace })
@@ -244,11 +250,12 @@ export const lifeCycleSuite = (test: TestFn, name: string, start: () => Promise<
   })
 
   on('charts of many shapes install as helm itself renders them', async (t, bench) => {
+    const untouched = await bench.namespace()
     for (const chart of ['umbrella', 'unicode', 'lookup', 'schema', 'definitions', 'keep']) {
       const namespace = await bench.namespace()
       ends(t, await install(bench, namespace, chart), 'succeeded')
       const { archive } = bench.charts.chart(chart)
-      const drawn = await bench.cli.must('install', 'web', bench.cli.file(`${chart}.tgz`, archive), '-n', await bench.namespace(), '--dry-run=server', '-o', 'json')
+      const drawn = await bench.cli.must('install', 'web', bench.cli.file(`${chart}.tgz`, archive), '-n', untouched, '--dry-run=server', '-o', 'json')
       const content = (await bench.client.send('GET', `${releases}/web/content?namespace=${namespace}`)).json as { readonly manifest: string }
       t.is(content.manifest, (JSON.parse(drawn) as { manifest: string }).manifest, chart)
     }

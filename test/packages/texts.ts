@@ -1,5 +1,4 @@
-import { makeChartTexts, makeTextDiff } from '../../adapters/charts/chart-tools.ts'
-import { makeChartThreads } from '../../adapters/charts/chart-threads.ts'
+import { makeChartTexts, makeChartThreads, makeTextDiff } from '../../adapters/charts/chart-threads.ts'
 import { makeTimeSlices } from '../../adapters/helm/records/time-slices.ts'
 
 // An idle thread keeps no process alive, so nobody has to end them.

@@ -131,7 +131,7 @@ race('two owners switch each other off as owners: one stays', 20, async (t) => {
 let made: Promise<Person> | undefined
 const partner = (): Promise<Person> => (made ??= world.person('partner'))
 
-test.serial('after all that every audit chain is whole', async (t) => {
+test.serial('after all these endings every audit chain is whole', async (t) => {
   t.true(await world.isAuditWhole())
 })
 

@@ -149,7 +149,7 @@ race('one Idempotency-Key on both instances at once: one effect, one answer', 50
   t.is(await world.count('audit_events', { action: 'organization.created', object_name: username }), 1)
 })
 
-test.serial('after all that every audit chain is whole', async (t) => {
+test.serial('after all these races every audit chain is whole', async (t) => {
   t.true(await world.isAuditWhole())
 })
 

@@ -166,7 +166,7 @@ test('a cluster that is removed at the same time is accepted before, or not at a
   t.deepEqual(await Promise.all(names.map(isAccepted)), names.map((name) => !refused.includes(name)))
 })
 
-test('bad bodies are 422 and change nothing', async (t) => {
+test('bad bodies of accept-spoke are 422 and change nothing', async (t) => {
   const name = await registered()
   const request = await ask(name)
   const bad = [

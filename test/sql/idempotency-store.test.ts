@@ -1,7 +1,6 @@
 import type { ExecutionContext } from 'ava'
 import { makeSqlIdempotencyStore } from '../../adapters/sql/kernel/idempotency-store.ts'
-import { makeSqlInstanceRegister } from '../../adapters/sql/kernel/instance-register.ts'
-import { makeSqlLeaseStore } from '../../adapters/sql/kernel/lease-store.ts'
+import { makeSqlInstanceRegister, makeSqlLeaseStore } from '../../adapters/sql/kernel/instance-store.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { onEachDatabase } from './scratch.ts'
 

@@ -5,15 +5,15 @@ import { CommitOutcomeUnknown, Unavailable } from '../../core/kernel/failure.ts'
 import type { DatabaseOptions } from '../../adapters/sql/engine/database.ts'
 import { openDatabase, makeDatabaseHealth } from '../../adapters/sql/engine/database.ts'
 import { makeSqlIdempotencyStore } from '../../adapters/sql/kernel/idempotency-store.ts'
-import { makeSqlInstanceRegister } from '../../adapters/sql/kernel/instance-register.ts'
+import { makeSqlInstanceRegister } from '../../adapters/sql/kernel/instance-store.ts'
 import type { SqlDatabase, SqlRunner } from '../../adapters/sql/kit/statement.ts'
-import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
+import { makeSqlUnitOfWork, unaudited } from '../../adapters/sql/engine/unit-of-work.ts'
 import { needing } from '../support/components/needing.ts'
-import { migratedMysqlUrl } from '../support/databases.ts'
+import { borrowMysqlDatabase } from '../support/databases.ts'
 import { startFaultProxy, type FaultProxy } from '../support/fault-proxy.ts'
 import { until } from '../support/until.ts'
 import { callOf, keyedCall } from './call.ts'
-import { makeThings, namesIn, prepareThings, type Things } from './scratch.ts'
+import { dropThings, makeThings, namesIn, prepareThings, type Things } from './scratch.ts'
 
 const test = needing('mariadb')
 
@@ -30,7 +30,8 @@ const hasty: DatabaseOptions = { mysql: { statementTimeoutMilliseconds: 5000, ac
 
 const behindProxy = (title: string, body: (t: ExecutionContext, faulty: Faulty) => Promise<void>, options = hasty): void => {
   test(title, async (t) => {
-    const url = new URL(await migratedMysqlUrl())
+    const borrowed = await borrowMysqlDatabase()
+    const url = new URL(borrowed.url)
     const direct = await openDatabase(url.href)
     await makeThings(direct)
     const proxy = await startFaultProxy({ host: url.hostname, port: Number(url.port) })
@@ -40,8 +41,10 @@ const behindProxy = (title: string, body: (t: ExecutionContext, faulty: Faulty) 
       await body(t, { proxy, database, direct, things: prepareThings(database) })
     } finally {
       await database.close()
+      await dropThings(direct)
       await direct.close()
       await proxy.close()
+      await borrowed.giveBack()
     }
   })
 }
@@ -50,7 +53,7 @@ const adding = (database: SqlDatabase, things: Things) =>
   makeSqlUnitOfWork(
     database,
     (tx: SqlRunner) => ({ tx, add: (name: string) => tx.run(things.add, { name }) }),
-    () => ({ record: async () => undefined }),
+    unaudited,
   )
 
 /** Connections that were being made when the fault ended may hold their places for a moment longer. */
@@ -127,6 +130,20 @@ behindProxy('a link cut inside a transaction leaves nothing of it', async (t, { 
   await t.throwsAsync(cutting(true), { instanceOf: Unavailable })
   t.deepEqual(await namesIn(direct, things), [])
   t.deepEqual(await namesIn(database, things), [])
+})
+
+behindProxy('a table that is full refuses the change as a whole, and the next one is made', async (t, { database, direct, things }) => {
+  // Of this engine the server bounds a table; it reports one of InnoDB on a full disk with the same number.
+  await direct.query((k) => k.raw('create table small (name varchar(20)) engine = memory max_rows = 2'))
+  const fill = adding(database, things).run(callOf(), async ({ add, tx }) => {
+    await add('a')
+    for (let row = 0; row < 10_000; row += 1) await tx.query((k) => k('small').insert({ name: String(row) }))
+    return right('never')
+  })
+  await t.throwsAsync(fill, { instanceOf: Unavailable, message: 'The database is full and takes no changes.' })
+  t.deepEqual(await namesIn(direct, things), [])
+  await database.transaction((tx) => tx.run(things.add, { name: 'b' }))
+  t.deepEqual(await namesIn(direct, things), ['b'])
 })
 
 behindProxy('a lost answer to a commit is reported as unknown', async (t, { proxy, database, direct, things }) => {
@@ -229,7 +246,7 @@ behindProxy('a caller who waits too long for a connection gets a failure, and th
 behindProxy('a slow statement is ended by the server, and its connection stays', async (t, { proxy, database, things }) => {
   await namesIn(database, things)
   const before = proxy.connections()
-  await t.throwsAsync(database.query((k) => k.raw('select sleep(5), (select count(*) from information_schema.columns a, information_schema.columns b, information_schema.columns c)')), { instanceOf: Unavailable })
+  await t.throwsAsync(database.query((k) => k.raw("select sleep(5), benchmark(10000000000, sha2('x', 512))")), { instanceOf: Unavailable })
   t.is(proxy.connections(), before)
   t.deepEqual(await namesIn(database, things), [])
 })

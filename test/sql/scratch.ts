@@ -1,6 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import type { Knex } from 'knex'
 import { openDatabase, type DatabaseOptions } from '../../adapters/sql/engine/database.ts'
+import { schemaParameters } from '../../adapters/sql/engine/migration-run.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { eachDatabase, migratedSqlitePath } from '../support/databases.ts'
 
@@ -28,6 +29,7 @@ export const onEachDatabase = (
         await makeThings(database)
         await body(t, database, prepareThings(database))
       } finally {
+        await dropThings(database)
         await database.close()
       }
     })
@@ -36,12 +38,18 @@ export const onEachDatabase = (
 
 export const makeThings = async (database: SqlDatabase): Promise<void> => {
   const session = await database.openSchemaSession()
+  const { collation } = await schemaParameters(session, database.dialect)
   const [id, bytes, settings] = database.dialect === 'mysql'
-    ? ['bigint unsigned not null auto_increment primary key', 'varbinary(64)', ' engine = InnoDB character set utf8mb4 collate utf8mb4_nopad_bin']
+    ? ['bigint unsigned not null auto_increment primary key', 'varbinary(64)', ` engine = InnoDB character set utf8mb4 collate ${collation}`]
     : ['integer not null primary key autoincrement', 'blob', '']
   await session.execute(`create table things (id ${id}, name varchar(64) null, amount bigint null, data ${bytes} null, flag boolean null)${settings}`, [])
   await session.execute('create unique index things_name_unique on things (name)', [])
   await session.close()
+}
+
+/** A database without it goes to the next test. */
+export const dropThings = async (database: SqlDatabase): Promise<void> => {
+  await database.query((k) => k.raw('drop table if exists things')).catch(() => undefined)
 }
 
 export type Things = ReturnType<typeof prepareThings>

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import test from 'ava'
 import Database from 'better-sqlite3'
 import fc from 'fast-check'
+import type { Knex } from 'knex'
 import { makeDatabaseHealth, openDatabase, parseMysqlUrl, parseSocketUrl } from '../../adapters/sql/engine/database.ts'
 import { bindValues, encodeForMysql, makeComposer, makePrepare } from '../../adapters/sql/engine/prepare.ts'
 import {
@@ -313,6 +314,17 @@ test('a full disk ends the transaction, keeps the file whole, and passes', async
   await limited.run(things.add, { name: 'small' })
   t.deepEqual(await namesIn(database, things), ['small'])
   await limited.close()
+})
+
+test('a join by a bind reads by index', async (t) => {
+  const database = await openDatabase(`sqlite:${await migratedSqlitePath()}`)
+  t.teardown(() => database.close())
+  const plan = database.prepare((k, p: (n: 'hash') => Knex.Value) =>
+    k.raw('explain query plan select t.id from access_tokens as t join users as u on u.id = t.user_id where t.token_hash = ?', [p('hash')]),
+  )
+  const steps = (await database.all<{ detail: string }>(plan, { hash: 'a' })).map(({ detail }) => detail)
+  t.is(steps.length, 2)
+  for (const step of steps) t.regex(step, /^SEARCH [tu] USING/)
 })
 
 test('the file is for its owner alone', async (t) => {

@@ -102,19 +102,25 @@ export const makeAnswerCheck = (document: OpenApiDocument, root = '/api/v1'): An
  */
 export const makeAnswerCheckOf = (routes: readonly AssembledRoute[], facts: DocumentFacts, root = '/api/v1'): AnswerCheck => {
   const served = routes.filter(({ listener }) => listener === 'api').map((route) => ({ route, pattern: patternOf(documentPath(route.bound.route.path), route.bound.route.path.endsWith('/*')) }))
+  const byFirst = Map.groupBy(served, ({ route }) => firstSegment(documentPath(route.bound.route.path)))
+  const [ordinary] = served.filter(({ route }) => route.bound.kind === 'json')
+  const refusing = [ordinary ?? [], served.filter(({ route }) => route.bound.kind !== 'json')].flat().map(({ route }) => route)
   const checks = new Map<string, AnswerCheck>()
   return (answer) => {
     const below = checkedPath(answer, root)
     if (below === undefined) return undefined
-    const able = served.filter(({ pattern }) => pattern.test(below)).map(({ route }) => route)
-    // A refusal of no route is held against all of them.
-    const described = able.length === 0 ? served.map(({ route }) => route) : able
+    const able = (byFirst.get(firstSegment(below)) ?? []).filter(({ pattern }) => pattern.test(below)).map(({ route }) => route)
+    // A refusal of no route needs the forms of refusals and no more: one route has the usual one, and a proxied API has its own.
+    const described = able.length === 0 ? refusing : able
     const key = able.map(({ bound }) => bound.route.id).join()
     const check = checks.get(key) ?? makeAnswerCheck(buildDocument(described, facts), root)
     checks.set(key, check)
     return check(answer)
   }
 }
+
+/** No path of a route begins with a parameter. */
+const firstSegment = (path: string): string => path.split('/', 2)[1] ?? ''
 
 /** The path of an answer below the root of the interface, without a slash at its end. Undefined where no document applies. */
 const checkedPath = (answer: SeenAnswer, root: string): string | undefined => {

@@ -67,8 +67,8 @@ export const migratedMysqlUrl = async (): Promise<string> => {
 /** A migrated, empty MariaDB database that is handed on. */
 export interface BorrowedDatabase {
   readonly url: string
-  /** To be called when every connection to it is closed. */
-  giveBack(): Promise<void>
+  /** To be called when every connection to it is closed. Returns whether the next test can have it. */
+  giveBack(): Promise<boolean>
 }
 
 /**
@@ -78,7 +78,7 @@ export interface BorrowedDatabase {
 export const borrowMysqlDatabase = async (): Promise<BorrowedDatabase> => {
   const spare = await takeSpare()
   const url = spare ?? (await migratedMysqlUrl())
-  let given: Promise<void> | undefined
+  let given: Promise<boolean> | undefined
   return { url, giveBack: () => (given ??= keepSpare(url)) }
 }
 
@@ -98,22 +98,28 @@ const takeSpare = async (): Promise<string | undefined> => {
   await preparePool()
   const connection = await createConnection({ uri: await poolUrl(), connectTimeout })
   try {
-    const [rows] = await connection.query<RowDataPacket[]>('delete from moorage_pool.spare limit 1 returning url')
-    return rows[0] === undefined ? undefined : String(rows[0]['url'])
+    // MySQL has no `delete ... returning`.
+    await connection.beginTransaction()
+    const [rows] = await connection.query<RowDataPacket[]>('select url from moorage_pool.spare limit 1 for update skip locked')
+    const url = rows[0]?.['url'] as string | undefined
+    if (url !== undefined) await connection.query('delete from moorage_pool.spare where url = ?', [url])
+    await connection.commit()
+    return url
   } finally {
     await connection.end()
   }
 }
 
 /** Only a database with the tables of the schema and no others is kept, and none whose rows a test still holds. */
-const keepSpare = async (url: string): Promise<void> => {
+const keepSpare = async (url: string): Promise<boolean> => {
   const connection = await createConnection({ uri: url, multipleStatements: true, connectTimeout })
   try {
     const [tables] = await connection.query<RowDataPacket[]>(
-      'select table_name as name, auto_increment as next from information_schema.tables where table_schema = database() order by table_name',
+      'select table_name as name, auto_increment as next from information_schema.tables where table_schema = database()',
     )
-    const names = tables.map((row) => String(row['name']))
-    if (names.join() !== (await schemaTables()).join()) return
+    // The server sorts `_` after letters.
+    const names = tables.map((row) => String(row['name'])).sort()
+    if (names.join() !== (await schemaTables()).join()) return false
     const emptied = names.filter((name) => !name.startsWith('schema_'))
     const [filled] = await connection.query<RowDataPacket[]>(
       emptied.map((name) => connection.format('select ? as name from dual where exists (select 1 from ??)', [name, name])).join(' union all '),
@@ -125,8 +131,10 @@ const keepSpare = async (url: string): Promise<void> => {
       ...numbered.map((row) => connection.format('alter table ?? auto_increment = 1', [String(row['name'])])),
       connection.format('insert into moorage_pool.spare values (?)', [url]),
     ].join(';\n'))
+    return true
   } catch {
     // It goes with the server.
+    return false
   } finally {
     await connection.end()
   }
@@ -136,8 +144,8 @@ const schemaTables = once(async (): Promise<readonly string[]> =>
   [...(await mysqlTemplate()).matchAll(/^CREATE TABLE `(\w+)`/gm)].map(([, name]) => name ?? '').sort(),
 )
 
-/** A test on a busy machine waits; what a caller sees after the limits of production has tests of its own. */
-const patient = { connectTimeoutMilliseconds: 20_000, acquireTimeoutMilliseconds: 30_000, statementTimeoutMilliseconds: 30_000 }
+/** For a database on a busy machine. What a caller sees after the limits of production has tests of its own. */
+export const patient = { connectTimeoutMilliseconds: 20_000, acquireTimeoutMilliseconds: 30_000, statementTimeoutMilliseconds: 30_000 }
 
 /** A copy whose server-side database goes to the next test when this one closes it. */
 const openMysqlCopy = async (options?: DatabaseOptions): Promise<SqlDatabase> => {

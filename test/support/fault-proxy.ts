@@ -26,6 +26,11 @@ export interface FaultProxy {
    */
   cutAfterClientBytesMatching(marker: string | Uint8Array, graceMilliseconds?: number): Promise<void>
   /**
+   * The same for the second marker, once a client has sent the first one on the same connection. `hold` keeps the connection open
+   * and delivers no answer any more.
+   */
+  loseAnswerAfter(first: string, marker: string, how?: 'cut' | 'hold'): Promise<void>
+  /**
    * The lost answer: requests still reach the target, answers are dropped, and a connection is reset
    * as soon as the target has answered on it.
    */
@@ -46,12 +51,17 @@ interface Link {
   onAnswer: (() => void) | undefined
   /** The end of what the client sent, in which a marker may have begun. */
   tail: Buffer
+  /** A trap for this connection alone. */
+  own: Trap | undefined
 }
 
 interface Trap {
   readonly marker: Buffer
   readonly graceMilliseconds: number
   readonly sprung: () => void
+  readonly how?: 'cut' | 'hold'
+  /** The trap that is laid on the connection once the marker was seen. Nothing else is done then. */
+  readonly then?: Trap
 }
 
 /** Starts a proxy to the target; it passes everything until told otherwise. */
@@ -75,6 +85,11 @@ export async function startFaultProxy(target: FaultProxyTarget): Promise<FaultPr
     cut: () => links.cut(),
     cutAfterClientBytesMatching: (marker, graceMilliseconds = 2000) =>
       new Promise((sprung) => links.lay({ marker: Buffer.from(marker), graceMilliseconds, sprung })),
+    loseAnswerAfter: (first, marker, how = 'cut') =>
+      new Promise((sprung) => {
+        const then = { marker: Buffer.from(marker), graceMilliseconds: 10_000, sprung, how }
+        links.lay({ marker: Buffer.from(first), graceMilliseconds: 0, sprung: () => undefined, then })
+      }),
     dropResponses: () => links.enter('dropping-responses'),
     resume: () => links.enter('passing'),
     close: async () => {
@@ -112,7 +127,7 @@ class Links {
   }
 
   join(client: Socket, server: Socket): void {
-    const link: Link = { client, server, isSpoilt: false, onAnswer: undefined, tail: Buffer.alloc(0) }
+    const link: Link = { client, server, isSpoilt: false, onAnswer: undefined, tail: Buffer.alloc(0), own: undefined }
     this.#open.add(link)
     client.on('data', (bytes) => this.#fromClient(link, bytes))
     server.on('data', (bytes) => this.#fromServer(link, bytes))
@@ -131,8 +146,9 @@ class Links {
       link.isSpoilt = true
       return
     }
+    if (link.own !== undefined && isMarked(link.own, link, bytes)) this.#arm(link.own, link)
     for (const trap of this.#traps) if (isMarked(trap, link, bytes)) this.#arm(trap, link)
-    link.tail = Buffer.concat([link.tail, bytes]).subarray(-Math.max(64, ...[...this.#traps].map((trap) => trap.marker.length)))
+    link.tail = Buffer.concat([link.tail, bytes]).subarray(-Math.max(64, ...[...this.#traps].map((trap) => trap.marker.length), link.own?.marker.length ?? 0))
     if (!link.server.write(bytes)) link.client.pause()
   }
 
@@ -148,9 +164,12 @@ class Links {
 
   #arm(trap: Trap, link: Link): void {
     this.#traps.delete(trap)
+    link.own = trap.then
+    if (trap.then !== undefined) return
     const act = () => {
       clearTimeout(timer)
-      this.#reset(link)
+      if (trap.how === 'hold') link.isSpoilt = true
+      else this.#reset(link)
       trap.sprung()
     }
     const timer = setTimeout(act, trap.graceMilliseconds)

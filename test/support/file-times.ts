@@ -20,6 +20,9 @@ export interface FileTime {
 export const readFileTimes = (path: string = timesFile): readonly FileTime[] =>
   existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as FileTime) : []
 
+/** Returns the seconds that each file took when it last ran. */
+export const lastSeconds = (): ReadonlyMap<string, number> => new Map(readFileTimes().map(({ file, wallSeconds }) => [file, wallSeconds]))
+
 /** Runs `work`, whose test files append their times to the path that it gets. Returns these; the last times of other files are kept. */
 export const withFileTimes = async <A>(work: (path: string) => Promise<A>): Promise<{ readonly result: A; readonly times: readonly FileTime[] }> => {
   const path = `${timesFile}.${process.pid}`

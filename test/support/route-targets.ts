@@ -1,5 +1,5 @@
 import type { AssembledRoute } from '../../composition/assemble.ts'
-import { propsOf } from '../../composition/http/request/query-string.ts'
+import { propsOf } from '../../composition/http/request/decode.ts'
 import { optionalInner, repeatedItem } from '../../plugins/kit/codecs.ts'
 import { pathNames } from '../../composition/http/openapi/parameters.ts'
 import { plantedUsage } from './plant-usage.ts'

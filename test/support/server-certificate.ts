@@ -1,6 +1,6 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { cached } from './components/cache-folder.ts'
 import { mustRun } from './components/run-command.ts'
 
 export interface ServerCertificate {
@@ -8,17 +8,21 @@ export interface ServerCertificate {
   readonly keyPem: string
 }
 
-/** A certificate for 127.0.0.1 and localhost that is its own authority. */
+/** How many of a name this process has. */
+const taken = new Map<string, number>()
+
+/**
+ * A certificate for 127.0.0.1 and localhost that is its own authority. Each call in a process returns another one. They are kept
+ * between runs: a process of openssl for each server takes longer than the start of the server.
+ */
 export const makeServerCertificate = async (commonName: string): Promise<ServerCertificate> => {
-  const folder = mkdtempSync(join(tmpdir(), 'moorage-certificate-'))
-  try {
-    const [certificate, key] = [join(folder, 'server.crt'), join(folder, 'server.key')]
+  const number = (taken.get(commonName) ?? 0) + 1
+  taken.set(commonName, number)
+  const folder = await cached(`server-certificate-${commonName}-${number}`, async (into) => {
     await mustRun('openssl', [
-      'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', key, '-out', certificate,
-      '-days', '30', '-subj', `/CN=${commonName}`, '-addext', 'subjectAltName=IP:127.0.0.1,DNS:localhost',
+      'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', join(into, 'server.key'), '-out', join(into, 'server.crt'),
+      '-days', '3650', '-subj', `/CN=${commonName}`, '-addext', 'subjectAltName=IP:127.0.0.1,DNS:localhost',
     ])
-    return { certificatePem: readFileSync(certificate, 'utf8'), keyPem: readFileSync(key, 'utf8') }
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  })
+  return { certificatePem: readFileSync(join(folder, 'server.crt'), 'utf8'), keyPem: readFileSync(join(folder, 'server.key'), 'utf8') }
 }

@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { loadConfig } from '../../composition/config/config.ts'
-import { deploymentOf } from '../../composition/service/compose.ts'
-import { loadExternalPlugins } from '../../composition/service/external-plugins.ts'
+import { deploymentOf, loadExternalPlugins } from '../../composition/service/compose.ts'
 import type { AnswerCheck } from './answer-check.ts'
 import { makeAnswerCheckOf } from './answer-check.ts'
 import { assemblyOf } from './declared-routes.ts'
@@ -19,6 +18,8 @@ export interface ProcessOptions {
   readonly database?: 'sqlite' | 'mysql'
   /** After `serve`. */
   readonly words?: readonly string[]
+  /** The words before the command, which run it where a disk is mounted. */
+  readonly enter?: readonly string[]
 }
 
 /** `node composition/main.ts serve` as a process of its own. */
@@ -54,7 +55,8 @@ export const startServiceProcess = async (options: ProcessOptions = {}): Promise
   const folder = mkdtempSync(join(tmpdir(), 'moorage-process-'))
   // What a killed process leaves among the temporary files, the next one to start would find.
   const environment = cleanEnvironment({ TMPDIR: folder, ...(await testEnvironment(folder, options.database ?? 'sqlite')), ...options.settings })
-  const child = spawn(process.execPath, [mainFile, 'serve', ...(options.words ?? [])], { env: environment, cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+  const [file = process.execPath, ...given] = [...(options.enter ?? []), process.execPath, mainFile, 'serve', ...(options.words ?? [])]
+  const child = spawn(file, given, { env: environment, cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
   const output = { stdout: '', stderr: '' }
   const exited = new Promise<number | string>((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal ?? 'unknown')))
   child.stderr.setEncoding('utf8').on('data', (text: string) => void (output.stderr += text))

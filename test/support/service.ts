@@ -1,17 +1,17 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { hashSync, verifySync } from '@node-rs/argon2'
 import type { HelmLimits } from '../../adapters/helm/process/limits.ts'
 import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
-import { makeArgon2PasswordHasher, makeHashingQueue } from '../../adapters/security/argon2-password-hasher.ts'
+import { makeArgon2PasswordHasher, makeHashingQueue } from '../../adapters/security/passwords.ts'
 import { openSelfSignedIdentity } from '../../adapters/security/tls-identity.ts'
-import { userCreation } from '../../composition/service/first-admin.ts'
+import { operatorCall, userCreation } from '../../composition/service/operator.ts'
 import { loadConfig } from '../../composition/config/config.ts'
 import type { LocalClock } from '../../adapters/system/system-clock.ts'
 import { deploymentOf } from '../../composition/service/compose.ts'
 import type { RunningService } from '../../composition/service/running-service.ts'
 import { startRunning } from '../../composition/service/running-service.ts'
-import { operatorCall } from '../../composition/service/operator-call.ts'
 import { makeCreateToken } from '../../core/identity/tokens/access-tokens.ts'
 import type { PasswordHasher } from '../../core/identity/ports.ts'
 import { IdentityStoresToken, TokenDigestToken } from '../../core/identity/ports.ts'
@@ -68,8 +68,10 @@ export interface TestService {
   stop(): Promise<void>
 }
 
-/** One for all services of a test file: it has a thread, and its hashes cost next to nothing. */
-const cheapPasswordHasher = makeArgon2PasswordHasher(makeHashingQueue(), { memoryCost: 8, timeCost: 1 })
+/** For all services of this process: its hashes cost far less than the start of a thread for them. */
+const cheapPasswordHasher = makeArgon2PasswordHasher(makeHashingQueue(), { memoryCost: 8, timeCost: 1 }, {
+  run: async (task) => (task.kind === 'hash' ? hashSync(task.password, task.parameters) : verifySync(task.phc, task.password)),
+})
 
 export const startService = async (options: ServiceOptions = {}): Promise<TestService> => {
   const folder = mkdtempSync(join(tmpdir(), 'moorage-service-'))

@@ -66,6 +66,18 @@ const runningAt = async (victim: ServiceProcess, body: object): Promise<string> 
   return id
 }
 
+/** Stops a process at a time when no transaction is open on the database: the survivor would wait for the rows that one has locked. */
+const freeze = (victim: ServiceProcess): Promise<true> =>
+  until('it is stopped between two transactions', async () => {
+    victim.signal('SIGSTOP')
+    const open = await db.query((k) =>
+      k('information_schema.innodb_trx as t').join('information_schema.processlist as p', 'p.id', 't.trx_mysql_thread_id').whereRaw('p.db = database()').whereRaw('p.id <> connection_id()').select('p.id'),
+    )
+    if (open.length === 0) return true
+    victim.signal('SIGCONT')
+    return undefined
+  })
+
 const timesOf = (id: string) => ({
   runs: diary.runs.filter((ref) => ref === id).length + written().filter((line) => line === `run ${id}`).length,
   recoveries: diary.recoveries.filter((ref) => ref === id).length + written().filter((line) => line === `recover ${id}`).length,
@@ -98,7 +110,7 @@ test.serial('a worker that slept through its lease writes nothing when it wakes'
   const waitMs = 10_000
   const id = await runningAt(victim, { title: 'Asleep', waitMs })
   const wakesAt = performance.now() + waitMs
-  victim.signal('SIGSTOP')
+  await freeze(victim)
   await leaseRunsOut(id)
   t.is((await untilEnd(survivor, ada.token, id)).state, 'unknown')
   const before = await eventsOf(survivor, ada.token, id)

@@ -1,7 +1,7 @@
 import type { AssembledRoute } from '../../composition/assemble.ts'
 import { pathNames } from '../../composition/http/openapi/parameters.ts'
-import { propsOf } from '../../composition/http/request/query-string.ts'
-import { pictureExample } from '../../plugins/kit/picture.ts'
+import { propsOf } from '../../composition/http/request/decode.ts'
+import { pictureExample } from '../../plugins/kit/route.ts'
 import { plantedUsage } from '../support/plant-usage.ts'
 import type { Tenant } from './two-tenants.ts'
 

@@ -2,11 +2,11 @@ import test from 'ava'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { Unavailable } from '../../core/kernel/failure.ts'
-import { makeGroupCommit } from '../../core/usage/events/group-commit.ts'
+import { makeGroupCommit, makeHandleUsageMessage } from '../../core/usage/events/reports.ts'
 import { isSwitchedOff } from '../support/components/names.ts'
 import { migratedMysqlUrl, migratedSqlitePath } from '../support/databases.ts'
 import { startFaultProxy } from '../support/fault-proxy.ts'
-import { addOwners, newObject, recorderOn, setClock, tablesOf } from './event-world.ts'
+import { addOwners, clusterUid, newObject, owner, recorderOn, setClock, tablesOf } from './event-world.ts'
 
 const instant = '2026-11-22T12:00:00Z'
 const batch = (count: number) => Array.from({ length: count }, () => newObject().created(instant))
@@ -24,8 +24,15 @@ test('a full disk refuses a report as a whole, and the same report is recorded o
   await limit(1)
   await t.throwsAsync(recorder.send(events), { instanceOf: Unavailable, message: /full/ })
   t.deepEqual(await tablesOf(db), before)
+  // From the message bus it comes again later.
+  const decode = () => ({ clusterUid, events })
+  const handle = makeHandleUsageMessage({ reports: recorder.reports, decode, tally: recorder.tally, log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined } })
+  const message = { ownerId: owner, body: new Uint8Array(), deliveries: 20 }
+  t.is((await handle(message)).kind, 'later')
+  t.deepEqual(await tablesOf(db), before)
   await limit(1_000_000)
   t.true((await recorder.send(events)).every((result) => result === 'accepted'))
+  t.deepEqual(await handle(message), { kind: 'done' })
   t.is(await changesIn(db), 1001)
 })
 

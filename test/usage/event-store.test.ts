@@ -139,6 +139,32 @@ for (const database of eachDatabase()) {
     t.is(counting.taken(), 0)
   })
 
+  onBench('objects that are created are not looked up first; if one exists, all is done again with what the database has', async (t, { db, clock, recorder }) => {
+    let transactions = 0
+    const counted: SqlDatabase = { ...db, transaction: (work) => ((transactions += 1), db.transaction(work)) }
+    const taken = (): number => {
+      const count = transactions
+      transactions = 0
+      return count
+    }
+    const [known, fresh] = [Array.from({ length: 5 }, () => newObject()), Array.from({ length: 700 }, () => newObject())]
+    await recorder.send(known.flatMap((object) => [object.created(instant), object.resized(instant, 2, 2)]))
+    const other = recorderOn(counted, clock)
+    const created = [...fresh, ...known].map((object) => object.created(instant))
+    const results = await other.send([...created, known[0]?.created(instant, 7) ?? clusterHeard(instant)])
+    t.deepEqual(results, [...fresh.map(() => 'accepted'), ...known.map(() => 'repeated'), 'conflict'])
+    t.is(taken(), 2)
+    const tables = await tablesOf(db)
+    t.deepEqual([tables['usage_objects']?.length, tables['usage_changes']?.length, tables['usage_intervals']?.length], [705, 710, 710])
+    t.true((await other.send(created)).every((result) => result === 'repeated'))
+    t.is(taken(), 1, 'a cluster of which creations come again is looked up first')
+    t.deepEqual(await tablesOf(db), tables)
+    t.true((await other.send(Array.from({ length: 3 }, () => newObject().created(instant)))).every((result) => result === 'accepted'))
+    t.true((await other.send([newObject().created(instant), clusterHeard(instant)])).every((result) => result === 'accepted'))
+    t.is(taken(), 2)
+    t.is(await countOf(db, 'usage_objects'), 709)
+  })
+
   onBench('an object that exists is continued in the new month, once; one that was deleted or is no longer heard is not', async (t, { db, clock, recorder }) => {
     const [exists, deleted, silent] = [newObject(), newObject(), newObject()]
     await recorder.send([exists.created(instant), deleted.created(instant), deleted.deleted('2026-11-22T12:00:10Z'), silent.created(instant), silent.heard(instant)])

@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
+import { makeSqlUnitOfWork, unaudited } from '../../adapters/sql/engine/unit-of-work.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
-import { makeSqlUsageClusterStore, makeSqlUsageKindStore } from '../../adapters/sql/usage/cluster-store.ts'
-import { makeSqlClusterFactStore } from '../../adapters/sql/usage/fact-store.ts'
-import { makeSqlUsageIntervalStore, makeSqlUsageUpkeepStore } from '../../adapters/sql/usage/interval-store.ts'
+import { makeSqlClusterFactStore, makeSqlUsageClusterStore, makeSqlUsageKindStore } from '../../adapters/sql/usage/cluster-store.ts'
+import { makeSqlUsageIntervalStore, makeSqlUsageRetention, makeSqlUsageUpkeepStore } from '../../adapters/sql/usage/interval-store.ts'
 import { makeSqlUsageChangeStore, makeSqlUsageObjectStore } from '../../adapters/sql/usage/object-store.ts'
-import { makeSqlUsageRetention } from '../../adapters/sql/usage/retention.ts'
 import { lruCaches } from '../../adapters/system/lru-caches.ts'
 import type { Clock } from '../../core/kernel/clock.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
@@ -36,13 +34,12 @@ export const setClock = (at: string): SetClock => {
 export const recorderOn = (db: SqlDatabase, clock: Clock) => {
   const clusters = makeSqlUsageClusterStore(db)
   const [objects, changes, intervals, facts, upkeep] = [makeSqlUsageObjectStore(db), makeSqlUsageChangeStore(db), makeSqlUsageIntervalStore(db), makeSqlClusterFactStore(db), makeSqlUsageUpkeepStore(db)]
-  const unaudited = () => ({ record: async () => undefined })
   const unitOfWork = makeSqlUnitOfWork(db, (tx) => ({ clusters: clusters(tx), objects: objects(tx), changes: changes(tx), intervals: intervals(tx), facts: facts(tx) }), unaudited)
   const recent = makeRecentlyHeard(lruCaches)
   const recordEvents = makeRecordEvents({ clock, kinds: makeSqlUsageKindStore(db), unitOfWork, recent })
   const tally = newEventTally()
   const ownCall = makeOwnCall(systemEntropy)
-  const reports = makeEventReports({ clusters: clusters(db), clock, caches: lruCaches, ownCall, recent, recordEvents, tally, transactions: db.dialect === 'mysql' ? 2 : 1 })
+  const reports = makeEventReports({ clusters: clusters(db), clock, caches: lruCaches, ownCall, recent, recordEvents, tally, transactions: db.dialect === 'mysql' ? 3 : 1 })
   const upkeepDeps = { clock, clusters: clusters(db), unitOfWork: makeSqlUnitOfWork(db, (tx) => ({ clusters: clusters(tx), upkeep: upkeep(tx) }), unaudited) }
   const call = () => ownCall('test')
   return {

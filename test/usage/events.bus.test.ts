@@ -1,7 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
-import { createConnection, createServer } from 'node:net'
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
@@ -12,7 +9,9 @@ import { closeClients, connectWith, publishRefusal, startBusWorld, type BusWorld
 import { makePeople, type Person } from '../clusters/cluster-world.ts'
 import { needing } from '../support/components/needing.ts'
 import { startServiceProcess } from '../support/service-process.ts'
+import { startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
+import { startBusLink } from './bus-link.ts'
 import { clusterHeard, newObject } from './event-world.ts'
 
 const test = needing('nats')
@@ -27,6 +26,7 @@ let owner: Person
 let org: string
 let sender: NatsConnection
 let client: NatsConnection
+let admin: NatsConnection
 
 const now = (seconds = 0): string => new Date(Date.now() + seconds * 1000).toISOString()
 const object = () => newObject({ createdAt: now(-3600) })
@@ -38,6 +38,11 @@ const credentialsOf = (account: string, token: string): Promise<GivenCredentials
     if (status !== 200) throw new Error(`${status} ${text}`)
     return json as GivenCredentials
   })
+
+const credentialsOfAdmin = async (): Promise<GivenCredentials | undefined> => {
+  const { status, json } = await world.service.send('GET', '/api/v1/user/bus/admin_credentials', { token: world.service.adminToken })
+  return status === 200 ? (json as GivenCredentials) : undefined
+}
 
 const addCluster = async (account: string, clusterUid: string): Promise<number> => {
   const [row] = await db.query<{ id: number }>((k) => k('accounts').where('name', account).select('id'))
@@ -128,40 +133,20 @@ test.serial('what the bus has stored survives its end and its restart, and is re
   t.pass()
 })
 
-/** Passes bytes on to the bus, except acknowledgements once `holds` is set. */
-const startHoldingProxy = async () => {
-  const held = { holds: false, acknowledgements: 0 }
-  const server = createServer((near) => {
-    const far = createConnection(Number(new URL(world.url).port), '127.0.0.1')
-    near.on('data', (bytes) => {
-      if (held.holds && bytes.includes('$JS.ACK')) held.acknowledgements += 1
-      else far.write(bytes)
-    })
-    far.pipe(near)
-    for (const socket of [near, far]) socket.on('error', () => undefined).on('close', () => (near.destroy(), far.destroy()))
-  })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const { port } = server.address() as AddressInfo
-  return { held, url: `nats://127.0.0.1:${port}`, close: () => server.close() }
-}
-
 test.serial('a process that is killed between the commit and the acknowledgement counts once', async (t) => {
-  const admin = await connectWith(await until('admin credentials', async () => {
-    const { status, json } = await world.service.send('GET', '/api/v1/user/bus/admin_credentials', { token: world.service.adminToken })
-    return status === 200 ? (json as GivenCredentials) : undefined
-  }))
+  admin = await connectWith(await until('admin credentials', credentialsOfAdmin))
   const { consumers } = await jetstreamManager(admin)
   await world.service.stop()
-  const proxy = await startHoldingProxy()
-  t.teardown(() => proxy.close())
-  const settings = { ...world.settings, MOORAGE_BUS_URL: proxy.url }
+  const link = await startBusLink(world.url)
+  t.teardown(() => link.close())
+  const settings = { ...world.settings, MOORAGE_BUS_URL: link.url }
   const first = await startServiceProcess({ settings })
   t.teardown(() => first.stop())
-  proxy.held.holds = true
+  link.holds = ['$JS.ACK']
   const one = object()
   await publish([one.created(now()), clusterHeard(now())])
   await counted(one.uid, 1)
-  await until('it has acknowledged', () => proxy.held.acknowledgements > 0 || undefined)
+  await until('it has acknowledged', () => link.held > 0 || undefined)
   first.signal('SIGKILL')
   t.is(await first.exited, 'SIGKILL')
   // Besides those of a cluster that is not known, which the bus gives again later.
@@ -169,7 +154,7 @@ test.serial('a process that is killed between the commit and the acknowledgement
   t.true(pending > 0)
   // The bus gives a message again after the time to acknowledge it, which is a minute.
   await consumers.update('usage', 'usage', { ack_wait: 100_000_000 })
-  proxy.held.holds = false
+  link.holds = []
   const second = await startServiceProcess({ settings })
   t.teardown(() => second.stop())
   await until('the message was acknowledged', async () => {
@@ -178,4 +163,38 @@ test.serial('a process that is killed between the commit and the acknowledgement
   })
   t.is(await changesOf(one.uid), 1)
   t.is((await db.query((k) => k('usage_intervals as i').join('usage_objects as o', 'o.id', 'i.object_id').where('o.object_uid', one.uid).select('i.month'))).length, 1)
+})
+
+test.serial('a bus that was away for an hour: what was published in that time is counted, once, and the service resumes by itself', async (t) => {
+  // The other instances, which would receive the messages, have ended.
+  const { consumers, streams } = await jetstreamManager(admin)
+  const link = await startBusLink(world.url)
+  t.teardown(() => link.close())
+  const service = await startService({ settings: { ...world.settings, MOORAGE_BUS_URL: link.url } })
+  t.teardown(() => service.stop())
+  const [first, one, last] = [object(), object(), object()]
+  await publish([first.created(now())])
+  await counted(first.uid, 1)
+  link.isAway = true
+  await until('the service has noticed', () => service.logText().includes('the message bus is unavailable') || undefined)
+  // A message for each minute of the hour; each second one is sent twice.
+  for (let minute = 60; minute > 0; minute -= 1) {
+    const change = [minute === 60 ? one.created(now(-3600)) : one.resized(now(-60 * minute), 60 - minute, minute)]
+    for (let sent = 0; sent <= minute % 2; sent += 1) await publish(change)
+  }
+  t.is((await service.send('GET', '/api/v1/user', { token: owner.token })).status, 200, 'HTTP is served')
+  t.is(await changesOf(one.uid), 0)
+  const { config, state } = await streams.info('usage')
+  t.true(config.max_age / 1e9 > 3600, 'the stream keeps messages longer than that')
+  t.true(state.messages >= 90)
+  // The bus is back, but its streams are not ready at first, as after a restart with much in them.
+  link.holds = ['$JS.API']
+  link.isAway = false
+  await until('the first attempt has failed', () => /"purpose":"usage","reason":"[^"]*timeout/.test(service.logText()) || undefined)
+  link.holds = []
+  await counted(one.uid, 60)
+  await publish([last.created(now())])
+  await counted(last.uid, 1)
+  t.is((await db.query((k) => k('usage_conflicts').select('id'))).length, 0)
+  await until('nothing is left', async () => ((await consumers.info('usage', 'usage')).num_pending === 0 || undefined))
 })

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { request } from 'node:http'
 import test from 'ava'
 import type { PopulatedService } from '../support/populated-service.ts'
 import { populatedClusterUid, startPopulatedService } from '../support/populated-service.ts'
@@ -103,6 +104,77 @@ test.serial('a million events in one request are refused by the size of the body
   t.is(large, 413)
   t.is(other.status, 200)
   t.deepEqual(rows().slice(0, 5), before.slice(0, 5))
+})
+
+test.serial('a million events without an announced length are refused once the limit is reached, and the rest is not read', async (t) => {
+  const alice = await service.tokenFor('alice')
+  const url = new URL(path, service.baseUrl)
+  const heartbeats = Buffer.from('{"id":"1","type":"cluster.heartbeat","time":"2026-11-22T10:00:00Z"},'.repeat(1000))
+  const sent = await new Promise<{ status: number; bytes: number }>((resolve, reject) => {
+    const sending = request(url, { method: 'POST', headers: { Authorization: `Bearer ${alice}`, 'Content-Type': 'application/json' } })
+    let thousands = 0
+    let status = 0
+    const write = (): void => {
+      while (status === 0 && thousands < 1000) {
+        thousands += 1
+        if (!sending.write(heartbeats)) return void sending.once('drain', write)
+      }
+    }
+    sending.on('response', (response) => {
+      status = response.statusCode ?? 0
+      response.resume().on('end', () => resolve({ status, bytes: thousands * heartbeats.length }))
+    })
+    sending.on('error', (error) => (status === 0 ? reject(error) : undefined))
+    sending.write(`{"clusterUID":"${populatedClusterUid}","events":[`)
+    write()
+  })
+  t.is(sent.status, 413)
+  t.true(sent.bytes < 20_000_000, `${sent.bytes} of 69,000,000 bytes were taken`)
+})
+
+const numbers = ['-1', '-9223372036854775808', '9007199254740992', '9223372036854775807', '9223372036854775808', '1.5', '1e-7', '1e400', '-1e400', '"1"', '"NaN"', '"Infinity"', '""', 'true', '[1]', '{}']
+const noNumbers = ['NaN', 'Infinity', '-Infinity', '0x10', '01', '1_000', '.5', '1.']
+
+test.serial('no field takes a number that is negative, not whole, too large or a text; nothing of such a report is changed', async (t) => {
+  const before = rows()
+  const alice = await service.tokenFor('alice')
+  const created = object().created(now())
+  const event = (field: string, value: string): string => JSON.stringify({ ...created, [field]: '?' }).replace('"?"', value)
+  const detail = (list: string, field: string, value: string): string =>
+    JSON.stringify({ ...created, details: { [list]: [{ name: 'data', createdAt: created.createdAt, sizeMiB: 1, milliCPU: 1, memoryMiB: 1, count: 1, [field]: '?' }] } }).replace('"?"', value)
+  const places = [...['generation', 'milliCPU', 'memoryMiB', 'replicas'].map((field) => (value: string) => event(field, value)), ...['milliCPU', 'memoryMiB', 'count'].map((field) => (value: string) => detail('pods', field, value)), (value: string) => detail('volumes', 'sizeMiB', value)]
+  const send = (text: string) => service.send('POST', path, { token: alice, headers: { 'Content-Type': 'application/json' }, body: `{"clusterUID":"${populatedClusterUid}","events":[${text}]}` })
+  for (const place of places) {
+    for (const value of numbers) {
+      const answer = await send(place(value))
+      t.true(answer.status === 422 || (answer.status === 200 && words(answer)[0] === 'invalid'), `${place(value)}: ${answer.text}`)
+    }
+    for (const value of noNumbers) t.is((await send(place(value))).status, 400, value)
+  }
+  t.deepEqual(rows(), before)
+})
+
+test.serial("another tenant's cluster, objects and namespaces are not reached by their ids, whatever field has them", async (t) => {
+  const theirs = { cluster: randomUUID(), object: randomUUID(), namespace: randomUUID() }
+  const [lagoon] = service.sql("select id from accounts where name = 'lagoon'")
+  service.sql('insert into clusters (owner_id, name, display_name, uid, provider, endpoint, phase, ref, created_at) values (?, ?, ?, ?, ?, ?, ?, ?, 0)', lagoon?.['id'], 'theirs', '', theirs.cluster, 'generic', 'https://192.0.2.1', 'Active', randomUUID())
+  const at = now(-60)
+  const identity = newObject({ uid: theirs.object, namespaceUID: theirs.namespace, createdAt: now(-3600) })
+  const observed = (labels: object) => ({ id: randomUUID(), type: 'namespace.observed', time: at, namespace: 'shop', namespaceUID: theirs.namespace, createdAt: now(-3600), labels })
+  const asThem = { token: service.adminToken, path: '/api/v1/usage/lagoon/events', clusterUID: theirs.cluster }
+  t.deepEqual(words(await report([identity.created(at), observed({ of: 'lagoon' }), { id: 'mode', type: 'cluster.mode-changed', time: at, mode: 'prod' }], asThem)), ['accepted', 'accepted', 'accepted'])
+  const [place] = service.sql('select id from usage_clusters where cluster_uid = ?', theirs.cluster)
+  const tables = ['usage_objects', 'usage_modes', 'usage_namespaces', 'usage_presence', 'usage_intervals']
+  const ofThem = () => [...tables.map((table) => service.sql(`select * from ${table} where cluster_id = ?`, place?.['id'])), service.sql('select c.* from usage_changes as c join usage_objects as o on o.id = c.object_id where o.cluster_id = ?', place?.['id'])]
+  const before = ofThem()
+  const all = [identity.deleted(now(-30)), identity.resized(now(-40), 2, 7), identity.heard(now(-20)), observed({ of: 'harbour' }), { id: 'mode', type: 'cluster.mode-changed', time: at, mode: 'dev' }, clusterHeard(now(-10))]
+  t.is((await report(all, { clusterUID: theirs.cluster })).status, 404)
+  t.is((await report(all, { clusterUID: theirs.cluster, path: '/api/v1/usage/lagoon/events' })).status, 404)
+  // In the own cluster they are the names of own things.
+  t.deepEqual(words(await report(all)), Array(6).fill('accepted'))
+  const named = { ...object().created(now()), id: theirs.object, name: theirs.object, namespace: theirs.cluster, namespaceUID: theirs.cluster }
+  t.deepEqual(words(await report([named, { ...clusterHeard(now()), id: theirs.cluster, uid: theirs.object, namespaceUID: theirs.namespace }])), ['accepted', 'accepted'])
+  t.deepEqual(ofThem(), before)
 })
 
 test.serial('under an Idempotency-Key a repeated request has the first answer', async (t) => {

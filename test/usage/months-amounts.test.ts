@@ -1,6 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { apportion, decimalOf, perCoreMonth, perGibMonth, thousandthsOf } from '../../core/usage/months/amounts.ts'
+import { decimalOf, perCoreMonth, perGibMonth, thousandthsOf } from '../../core/usage/months/amounts.ts'
 import { daysOfMonth, laterByMonths, monthEnd, monthKey, monthOf, monthStart, monthText, parseMonthText, monthSeconds } from '../../core/usage/month.ts'
 import type { UnixSeconds } from '../../core/usage/types.ts'
 
@@ -25,31 +25,6 @@ test('an amount is rounded to the nearest thousandth, and half to even', (t) => 
     }),
   )
   t.deepEqual([1n, 3n, 5n, 7n].map((amount) => thousandthsOf(amount, 2000n)), [0n, 2n, 2n, 4n])
-})
-
-test('shares add up to the rounded total, and each is an adjacent thousandth of its exact value', (t) => {
-  fc.assert(
-    fc.property(fc.array(amountOf, { maxLength: 60 }), units, (amounts, perUnit) => {
-      const { total, shares } = apportion(amounts, perUnit)
-      const sum = (values: readonly bigint[]) => values.reduce((all, each) => all + each, 0n)
-      if (total !== thousandthsOf(sum(amounts), perUnit) || sum(shares) !== total) return false
-      return amounts.every((amount, index) => distance(amount, perUnit, shares[index]!) < perUnit)
-    }),
-  )
-  t.pass()
-})
-
-test('the largest remainders are raised, and of equal ones the earlier', (t) => {
-  fc.assert(
-    fc.property(fc.array(fc.bigInt({ min: 0n, max: 40n }), { minLength: 1, maxLength: 40 }), fc.bigInt({ min: 1n, max: 9_000n }), (amounts, perUnit) => {
-      const raised = Number(thousandthsOf(amounts.reduce((all, each) => all + each, 0n), perUnit) - amounts.reduce((all, each) => all + (each * 1000n) / perUnit, 0n))
-      const order = amounts.map((amount, index) => ({ index, remainder: (amount * 1000n) % perUnit })).toSorted((a, b) => (a.remainder === b.remainder ? a.index - b.index : a.remainder > b.remainder ? -1 : 1))
-      const expected = new Set(order.slice(0, raised).map(({ index }) => index))
-      const { shares } = apportion(amounts, perUnit)
-      return amounts.every((amount, index) => shares[index]! - (amount * 1000n) / perUnit === (expected.has(index) ? 1n : 0n))
-    }),
-  )
-  t.deepEqual(apportion([1n, 1n, 1n], 3000n), { total: 1n, shares: [1n, 0n, 0n] })
 })
 
 test('a core for a whole month is one core-month, whatever the length of the month', (t) => {

@@ -1,11 +1,19 @@
+import { tmpdir } from 'node:os'
+import { isLeft } from 'fp-ts/lib/Either.js'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
+import { makeClosingProcess } from '../../composition/wiring/usage/closing-process.ts'
 import { callOf } from '../sql/call.ts'
+import { patient } from '../support/databases.ts'
 import { makeMonthsWorld, month, owner } from './months-world.ts'
 
-/** Closes a month of the database at the path of the first argument, and stops for good at the step of the second one, which it prints. */
-const [path, step] = process.argv.slice(2)
+/**
+ * Closes a month of the database at the URL of the first argument as a service does, and prints the outcome. With a second argument it stops for
+ * good at that step, which it prints.
+ */
+const [url = '', step] = process.argv.slice(2)
 
-const db = await openDatabase(`sqlite:${path}`)
+const db = await openDatabase(url, { mysql: patient })
+const closing = makeClosingProcess({ databaseUrl: url, database: { mysql: patient }, dataDir: tmpdir() })
 const { deps, closeWith } = await makeMonthsWorld(db, false)
 
 const stop = (at: string) => async (): Promise<void> => {
@@ -14,14 +22,16 @@ const stop = (at: string) => async (): Promise<void> => {
   await new Promise(() => setInterval(() => undefined, 1000))
 }
 
-let products = 0
 const close = closeWith({
-  views: {
-    write: async (...given) => {
-      products += 1
-      if (products === 2) await stop('views')()
-      await deps.views.write(...given)
-    },
+  gather: async (input) => {
+    const gathered = await closing.gather(input)
+    return {
+      ...gathered,
+      writeViews: async (...given) => {
+        await gathered.writeViews(...given)
+        await stop('views')()
+      },
+    }
   },
   report: { write: stop('report') },
   unitOfWork: {
@@ -33,4 +43,7 @@ const close = closeWith({
       }),
   },
 })
-await close(callOf(), { ownerId: owner, month })
+const closed = await close(callOf(), { ownerId: owner, month })
+process.stdout.write(isLeft(closed) ? closed.left.tag : closed.right.isNew ? 'published' : 'unchanged')
+await closing.close()
+await db.close()

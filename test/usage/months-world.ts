@@ -4,8 +4,8 @@ import { makeHmacDigest } from '../../adapters/security/digests.ts'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlBindingStore } from '../../adapters/sql/contracts/binding-store.ts'
 import { makeSqlContractStore } from '../../adapters/sql/contracts/contract-store.ts'
-import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
-import { makeSqlLeaseStore } from '../../adapters/sql/kernel/lease-store.ts'
+import { makeSqlUnitOfWork, unaudited } from '../../adapters/sql/engine/unit-of-work.ts'
+import { makeSqlLeaseStore } from '../../adapters/sql/kernel/instance-store.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { makeSqlUsageClusterStore } from '../../adapters/sql/usage/cluster-store.ts'
 import { makeSqlUsageUpkeepStore } from '../../adapters/sql/usage/interval-store.ts'
@@ -16,12 +16,17 @@ import { makeSpools } from '../../adapters/system/spools.ts'
 import { makeAuditChain } from '../../core/audit/audit-chain.ts'
 import type { ContractTerms } from '../../core/contracts/types.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
+import type { SettleMonth } from '../../core/usage/events/ports.ts'
 import { makeSettleMonth } from '../../core/usage/events/upkeep.ts'
 import { daySeconds, monthEnd, monthKey, monthStart } from '../../core/usage/month.ts'
 import type { CloseDeps } from '../../core/usage/months/close.ts'
 import { makeCloseMonth } from '../../core/usage/months/close.ts'
+import type { MonthWork } from '../../core/usage/months/month-work.ts'
+import { makeMonthWork } from '../../core/usage/months/month-work.ts'
+import type { Spools, UsageInputs } from '../../core/usage/months/ports.ts'
+import { makeGatherMonth } from '../../core/usage/months/product-month.ts'
 import type { UnixSeconds } from '../../core/usage/types.ts'
-import { buildViews } from '../../core/usage/views/build-views.ts'
+import type { UsageViewSink } from '../../core/usage/views/view-writer.ts'
 import { storeWorld } from '../authz/stored-world.ts'
 
 export const owner = 11 as AccountId
@@ -32,7 +37,7 @@ export const end = monthEnd(month)
 /** A digest of texts as the service makes it. */
 export const sha256 = () => {
   const hash = createHash('sha256')
-  return { add: (text: string) => void hash.update(`${text.length}:`).update(text), end: () => hash.digest('hex') }
+  return { add: (text: string) => void hash.update(text), end: () => hash.digest('hex') }
 }
 
 const contractTerms: ContractTerms = {
@@ -63,31 +68,37 @@ export const makeMonthsWorld = async (db: SqlDatabase, isEmpty = true) => {
   if (isEmpty) await storeWorld(db, { users: [1], orgs: [{ id: owner, visibility: 'private', members: [1], teams: [], roles: [], grants: [] }], clusters: [], tokens: [] })
   let now = new Date((end + 3600) * 1000)
   const [contracts, bindings, months, views] = [makeSqlContractStore(db)(db), makeSqlBindingStore(db)(db), makeSqlMonthStore(db), makeSqlUsageViewStore(db)(db)]
+  const [inputs, spools] = [makeSqlUsageInputs(db), makeSpools(tmpdir())]
+  /** Reads where it is called, with other ports in place of some. */
+  const gatherWith = (changes: { readonly settle?: SettleMonth; readonly inputs?: UsageInputs; readonly spools?: Spools; readonly views?: UsageViewSink; readonly work?: MonthWork } = {}) => {
+    // The tables are filled as if they were settled.
+    const ports = { settle: async () => undefined, inputs, spools, views, digest: sha256, ...changes }
+    return makeGatherMonth({ ...ports, work: changes.work ?? makeMonthWork(ports) })
+  }
   const deps: CloseDeps = {
-    inputs: makeSqlUsageInputs(db),
-    spools: makeSpools(tmpdir()),
+    gather: gatherWith(),
     digest: sha256,
     clock: { now: () => now },
     leases: makeSqlLeaseStore(db),
     newHolder: randomUUID,
     months: months(db),
     unitOfWork: makeSqlUnitOfWork(db, (tx, audit) => ({ months: months(tx), audit }), makeSqlAuditTrail(db, makeAuditChain(makeHmacDigest(new Uint8Array(randomBytes(32)))))),
-    // The tables are filled as if that was done.
-    settle: async () => undefined,
-    views: { write: (monthId, product) => buildViews(views, monthId, product) },
     report: { write: async () => undefined },
   }
   const [clusters, upkeep] = [makeSqlUsageClusterStore(db), makeSqlUsageUpkeepStore(db)]
-  const upkeepWork = makeSqlUnitOfWork(db, (tx) => ({ clusters: clusters(tx), upkeep: upkeep(tx) }), () => ({ record: async () => undefined }))
+  const upkeepWork = makeSqlUnitOfWork(db, (tx) => ({ clusters: clusters(tx), upkeep: upkeep(tx) }), unaudited)
   const insert = (table: string, rows: Readonly<Record<string, unknown>> | readonly Readonly<Record<string, unknown>>[]) => db.query((k) => k(table).insert(rows))
   const count = async (table: string): Promise<number> => Number((await db.query<{ readonly n: number | string }>((k) => k(table).count('* as n')))[0]?.n)
   let rows = 0
   return {
     db,
     deps,
+    inputs,
+    spools,
     views,
     contracts,
     close: makeCloseMonth(deps),
+    gatherWith,
     closeWith: (changes: Partial<CloseDeps>) => makeCloseMonth({ ...deps, ...changes }),
     settle: makeSettleMonth({ clock: deps.clock, clusters: clusters(db), unitOfWork: upkeepWork }),
     setNow: (seconds: number) => void (now = new Date(seconds * 1000)),
@@ -104,11 +115,11 @@ export const makeMonthsWorld = async (db: SqlDatabase, isEmpty = true) => {
       await insert('usage_kinds', { id, product, api_group: 'kubedb.example', kind })
       return id
     },
-    async object(clusterId: number, kindId: number, occupied: readonly Occupied[], about: { readonly uid?: string; readonly trialEndsAt?: number; readonly month?: number } = {}) {
+    async object(clusterId: number, kindId: number, occupied: readonly Occupied[], about: { readonly uid?: string; readonly trialEndsAt?: number; readonly month?: number; readonly namespace?: string } = {}) {
       const id = (rows += 1)
       const uid = about.uid ?? randomUUID()
       await insert('usage_objects', {
-        id, cluster_id: clusterId, object_uid: uid, kind_id: kindId, namespace: 'shop', namespace_uid: 'n-1', name: `db-${id}`,
+        id, cluster_id: clusterId, object_uid: uid, kind_id: kindId, namespace: about.namespace ?? 'shop', namespace_uid: `n-${about.namespace ?? 'shop'}`, name: `db-${id}`,
         created_at: occupied[0]?.from ?? start, deleted_at: null, trial_ends_at: about.trialEndsAt ?? null, last_heard_day: Math.floor(end / daySeconds), sends_heartbeats: false,
       })
       const intervals = occupied.map(({ from, to, cutAt, milliCpu, memoryMib }, index) => ({
@@ -117,6 +128,9 @@ export const makeMonthsWorld = async (db: SqlDatabase, isEmpty = true) => {
       if (intervals.length > 0) await insert('usage_intervals', intervals)
       return { id, uid }
     },
+    /** A namespace as it was reported with labels. */
+    namespace: (clusterId: number, uid: string, name: string, labels: Readonly<Record<string, string>>) =>
+      insert('usage_namespaces', { cluster_id: clusterId, namespace_uid: uid, namespace: name, created_at: start, labels: JSON.stringify(labels), annotations: '{}', observed_at: start }),
     mode: (clusterId: number, at: number, mode: 'prod' | 'non-prod') => insert('usage_modes', { cluster_id: clusterId, at, event_id: `m-${at}`, mode }),
     async contract(changes: Partial<ContractTerms>, clusterUid: string, boundFrom: number = start) {
       const id = await contracts.insert(owner, { ...contractTerms, ...changes }, new Date(start * 1000))
@@ -124,7 +138,7 @@ export const makeMonthsWorld = async (db: SqlDatabase, isEmpty = true) => {
       return id
     },
     /** What a reader sees of the newest revision: the facts and each view as JSON. */
-    async shown(viewName: 'objects-usage-view' | 'contracts-usage-view' | 'clusters-usage-view', viewType: 'total' | 'billable' = 'billable', revision?: number) {
+    async shown(viewName: 'objects-usage-view' | 'contracts-usage-view' | 'clusters-usage-view' | 'namespaces-usage-view', viewType: 'total' | 'billable' = 'billable', revision?: number) {
       const found = await views.find(owner, month, { product: 'dbProduct', view: viewName, viewType }, revision)
       if (found === undefined) return undefined
       const items: string[] = []

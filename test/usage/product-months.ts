@@ -6,13 +6,16 @@ import { usageClasses } from '../../core/usage/types.ts'
 import type { UsageViewPiece, UsageViewStore, UsageViewText } from '../../core/usage/views/ports.ts'
 
 /** The use of a month in memory, whose objects can be read any number of times. */
-export interface PlainMonth extends Omit<ProductMonth, 'objects'> {
+export interface PlainMonth extends Omit<ProductMonth, 'objects' | 'days' | 'daysOf'> {
   readonly objects: readonly ObjectUsage[]
+  /** Of each cluster. */
+  readonly days: readonly (DayUsage & { readonly clusterUid: string })[]
 }
 
 /** The objects in batches, as they are read once. */
 export const readOnce = (month: PlainMonth, batch = 7): ProductMonth => ({
   ...month,
+  daysOf: async (clusterUid) => month.days.filter((day) => day.clusterUid === clusterUid),
   objects: (async function* () {
     for (let at = 0; at < month.objects.length; at += batch) yield month.objects.slice(at, at + batch)
   })(),
@@ -80,7 +83,7 @@ const objectOf = (plan: ObjectPlan, index: number, month: MonthKey): ObjectUsage
   }
 }
 
-const daysOfPlans = (plans: readonly ObjectPlan[]): readonly DayUsage[] =>
+const daysOfPlans = (plans: readonly ObjectPlan[]): PlainMonth['days'] =>
   plans.flatMap(({ cluster, kind, used }) => used.map(({ day, use, milliCpuSeconds, mebibyteSeconds }) => ({ product: 'dbProduct' as const, group: 'kubedb.com', kind, clusterUid: clusterUidOf(cluster), day, use, milliCpuSeconds, mebibyteSeconds })))
 
 /** The use of a month of the objects of plans. Cluster 9 has no objects. */
@@ -94,6 +97,7 @@ export const monthOfPlans = (given: readonly ObjectPlan[], { month = monthKey(20
     days: daysOfPlans(plans),
     clusters: clusters.map((n) => ({
       clusterUid: clusterUidOf(n), displayName: clusterNames[n] ?? `cluster ${n}`, modes: [{ from: monthStart(month), to: monthEnd(month), mode: 'prod' as const }], heardSeconds: n * 1234, contractIds: n === 1 ? [7, 9] : [],
+      clientNamespaces: n === 1 ? [{ namespaceUid: 'uid-of-shop', clientOrg: 'shop' }] : [],
     })),
     contracts: contractsInMonth,
   }

@@ -7,6 +7,7 @@ import { TaggedDocument } from '../../adapters/reports/tagged-document.ts'
 import { Typesetter } from '../../adapters/reports/typesetter.ts'
 import type { ReportTable } from '../../core/usage/reports/ports.ts'
 import { contentOf, countPacked, readPdf, renderedBy, scripts, tableOf } from './report-values.ts'
+import { anyText } from '../support/any-text.ts'
 
 const renderer = makePdfRenderer()
 test.after.always(() => renderer.close())
@@ -18,7 +19,7 @@ test('a report shows its facts, figures and rows in every script, with a structu
   const [cover = '', section = ''] = pages
   for (const shown of ['Usage report', 'ООО «Пример»', 'June 2026', 'Final', '123.456', '2026-07-04 00:30 UTC', 'Page 1 of 2']) t.true(cover.includes(shown), shown)
   // A reader of texts gets letters of other directions in the order of reading.
-  for (const shown of ['orders', 'Кластер «Москва»', 'Ελληνικά', '北京生产集群', 'شركة المثال', 'בדיקה', '서울', '東京クラスタ', 'emoji', 'Total', '0.008']) t.true(section.includes(shown), shown)
+  for (const shown of ['orders', 'Кластер «Москва»', 'Ελληνικά', '北京生产集群', 'شركة المثال', 'בדיקה', '서울', '東京クラスタ', 'emoji 😀', 'ระบบทดสอบ น', 'rocket 🚀 👩‍💻', 'Total', '0.011']) t.true(section.includes(shown), shown)
   t.regex(section, /long-long-[a-z-]*…[a-z-]*end/)
   t.is(info['Title'], 'Usage report, ООО «Пример», June 2026')
   t.is(info['Language'], 'en')
@@ -144,13 +145,32 @@ test('a thread that does nothing is ended', async (t) => {
   await impatient.close()
 })
 
+test('letters that are joined, moved or put on others, and emoji of several characters, are shaped, and carry their text', (t) => {
+  const document = new TaggedDocument({ size: 'A4', margin: 0 })
+  document.resume()
+  document.beginPage()
+  const typesetter = new Typesetter(document)
+  const width = (text: string): number => typesetter.width(text, 'regular', 1000)
+  // One glyph for all of it.
+  for (const one of ['👩‍💻', '👍🏽', '🇮🇳', '🏳️‍🌈', '❤️']) t.is(width(one), width('😀'), one)
+  t.true(width('क्ष') < width('क') + width('ष'), 'a conjunct')
+  t.is(width('กั'), width('ก'), 'a vowel above')
+  t.is(width('😀 1'), width('😀') + width(' 1'), 'spaces and digits are not those of the emoji')
+  for (const text of ['हिन्दी', 'น้ำ', '🇮🇳', 'شركة']) {
+    const drawn = typesetter.line(text, { x: 0, y: 100, room: 200 }, { weight: 'regular', size: 8 })
+    t.true(drawn.includes('/ActualText'), text)
+    t.false(drawn.includes('<0000>'), text)
+  }
+  document.end()
+})
+
 test('every text is set within its room', (t) => {
   const document = new TaggedDocument({ size: 'A4', margin: 0 })
   document.resume()
   document.beginPage()
   const typesetter = new Typesetter(document)
   const look = { weight: 'regular', size: 8 } as const
-  const someText = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 60 }), fc.string({ unit: 'binary', maxLength: 60 }), fc.array(fc.constantFrom(...scripts, '(', '12', '\u202e', 'ّ', '\ud800'), { maxLength: 8 }).map((parts) => parts.join(' ')))
+  const someText = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 60 }), anyText({ maxLength: 60 }), fc.array(fc.constantFrom(...scripts, '(', '12', '\u202e', 'ّ', '\ud800'), { maxLength: 8 }).map((parts) => parts.join(' ')))
   fc.assert(
     fc.property(someText, fc.integer({ min: 20, max: 200 }), (text, room) => {
       const drawn = typesetter.line(text, { x: 0, y: 100, room, align: 'right' }, look)

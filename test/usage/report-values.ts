@@ -4,7 +4,7 @@ import { monthKey } from '../../core/usage/month.ts'
 import type { ReportContent, ReportRenderer, ReportTable } from '../../core/usage/reports/ports.ts'
 
 /** Names in the scripts of the fonts, one that is too long for its column, and one without a glyph. */
-export const scripts = ['orders', 'Кластер «Москва»', 'Ελληνικά', '北京生产集群', 'شركة المثال', 'בדיקה (1)', '서울 東京クラスタ', 'emoji 😀', `${'long-'.repeat(40)}end`]
+export const scripts = ['orders', 'Кластер «Москва»', 'Ελληνικά', '北京生产集群', 'شركة المثال', 'בדיקה (1)', '서울 東京クラスタ', 'emoji 😀', 'ระบบทดสอบ น้ำ', 'हिन्दी क्लस्टर', 'rocket 🚀 👩‍💻 👍🏽 🇮🇳 ❤️', `${'long-'.repeat(40)}end`]
 
 const columns = [
   { title: 'Name', width: 3, isNumber: false },

@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import test, { type ExecutionContext } from 'ava'
+import type { AccountId } from '../../core/kernel/ids.ts'
+import type { SignedInCall } from '../../core/kernel/principal.ts'
+import type { UsageClusterId, UsageObjectId } from '../../core/usage/types.ts'
+import type { DatabaseInventory } from '../../core/usage/views/ports.ts'
+import { makeReportNamespaces } from '../../core/usage/views/namespace-reports.ts'
+import { unwrap } from '../support/outcome.ts'
 import { expectStatus, makePeople, type Person } from '../clusters/cluster-world.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import { eachDatabase } from '../support/databases.ts'
@@ -112,3 +118,27 @@ for (const { name: database } of eachDatabase()) {
     t.is((await expectStatus(as(person, 'GET', `${base}/namespaces?org=${person.login}`), 200)).json.items.length, 1)
   })
 }
+
+test('only the databases of the namespace that is being written are read, so that memory does not grow with the cluster', async (t) => {
+  const read: number[][] = []
+  const cluster = { id: 1 as UsageClusterId, uid: 'u', name: 'n', kubernetesVersion: '', provider: '', nodeCount: 0, isEnabled: true }
+  const inventory: DatabaseInventory = {
+    isEnabled: async () => true,
+    clustersOf: async () => [cluster],
+    databaseIdsOf: async () => new Map(['shop', 'bank', 'tax'].map((name, at) => [name, [at as UsageObjectId]])),
+    async *databases(ids) {
+      read.push([...ids])
+      yield []
+    },
+    databasesIn: () => t.fail() as never,
+    namespacesOf: async () => [],
+  }
+  const answer = unwrap(await makeReportNamespaces({ inventory, clock: { now: () => new Date(0) } })({} as SignedInCall<never>, { ownerId: 1 as AccountId }))
+  const seen: string[] = []
+  for await (const text of answer.json()) {
+    seen.push(...[...text.matchAll(/"namespaceInfo":\{"name":"(\w+)"/g)].map(([, name]) => name ?? ''))
+    t.is(read.length, seen.length)
+  }
+  t.deepEqual(seen, ['bank', 'shop', 'tax'])
+  t.deepEqual(read, [[1], [0], [2]])
+})

@@ -15,6 +15,34 @@ for (const database of eachDatabase()) {
   }
   viewStoreSuite(database.name, open)
 
+  test(`${database.name}: other work is done while several readers divide the pieces of a view`, async (t) => {
+    const { db, views, close } = await open()
+    try {
+      await plantRevision(db, 12, [monthOfPlans([])])
+      const key = { product: 'dbProduct', view: 'objects-usage-view', viewType: 'total' } as const
+      const empty = await views.find(12 as AccountId, monthKey(2026, 6), key)
+      const view = { ...empty!, pieceCount: 6, first: undefined }
+      await db.run(db.prepare((k) => k('usage_view_pieces').where('view_id', view.id).delete()), {})
+      for (let piece = 0; piece < view.pieceCount; piece += 1) await views.addPiece(view.id, piece, { firstKey: String(piece), items: `{"piece":${piece}}` })
+      let turns = 0
+      const turning = setInterval(() => (turns += 1), 0)
+      const read = async (): Promise<void> => {
+        let last = turns
+        for await (const text of views.pieces(view)) {
+          last = turns
+          const end = performance.now() + 20
+          while (performance.now() < end) t.is(turns, last)
+          t.true(text.length > 0)
+        }
+      }
+      await Promise.all([read(), read(), read()])
+      clearInterval(turning)
+      t.true(turns > view.pieceCount, `${turns} turns while ${3 * view.pieceCount} pieces were read`)
+    } finally {
+      await close()
+    }
+  })
+
   test(`${database.name}: a view of one piece takes one statement`, async (t) => {
     const { db, close } = await open()
     try {

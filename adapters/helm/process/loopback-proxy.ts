@@ -111,7 +111,10 @@ const reporter = (work: ProxiedWork, method: string, path: string, query: string
 
 const relay = async (door: OpenDoor, req: IncomingMessage, res: ServerResponse, path: string, query: string): Promise<void> => {
   const left = new AbortController()
-  res.once('close', () => left.abort())
+  // A response that was sent whole closes too, and there is nothing left to end.
+  res.once('close', () => {
+    if (!res.writableFinished) left.abort()
+  })
   const method = req.method ?? 'GET'
   const exchange = loopbackExchange(req, res, path, query, reporter(door.work, method, path, query))
   const relayed = await door.work.cluster.relay(exchange, AbortSignal.any([left.signal, door.cut.signal]))

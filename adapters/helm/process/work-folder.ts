@@ -73,6 +73,8 @@ export const environmentOf = (folder: string, driver: 'secret' | 'configmap', me
   HELM_NO_PLUGINS: '1',
   HELM_DRIVER: driver,
   NO_COLOR: '1',
+  // A command is short, and its memory is bounded: collecting garbage at each doubling of a small heap took a sixth of its time.
+  GOGC: '400',
   GOMEMLIMIT: `${memoryLimitMiB}MiB`,
   GOTRACEBACK: 'none',
 })

@@ -1,4 +1,4 @@
-import type { HeaderAnswer, HeaderTask } from './header-decoder.ts'
+import type { HeaderAnswer, HeaderTask } from './release-store.ts'
 import { headerOf, parseRecord, PayloadUnreadable, unpackSync } from './record-payload.ts'
 
 /** Reads the header of a large record in a worker thread. */

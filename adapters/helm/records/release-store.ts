@@ -1,14 +1,103 @@
+import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
+import { LRUCache } from 'lru-cache'
+import pMap from 'p-map'
+import { Piscina } from 'piscina'
+import type { MemberCluster } from '../../../core/clusters/ports.ts'
 import type { Clock } from '../../../core/kernel/clock.ts'
-import { RecordChanged, ReleaseMissing, type ReleaseStore } from '../../../core/packages/ports.ts'
-import type { StorageDriver } from '../../../core/packages/types.ts'
-import { amendInfo } from './record-members.ts'
-import { makeHeaderCache, makeReadHeaders } from './headers.ts'
-import { makeHeaderDecoder } from './header-decoder.ts'
-import type { RecordObject } from './record-objects.ts'
-import { readIndex, objectPath, refusalOf, orUnreadable, payloadOf, readObject } from './record-objects.ts'
-import { headerOf, parseRecord, releaseOf, pack, unpack } from './record-payload.ts'
+import type { Outcome } from '../../../core/kernel/failure.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
+import type { RecordFailure, ReleaseStore } from '../../../core/packages/ports.ts'
+import { RecordChanged, RecordUnreadable, ReleaseMissing } from '../../../core/packages/ports.ts'
+import type { ReleaseHeader, ReleaseKey, ReleaseRecordRef, StorageDriver } from '../../../core/packages/types.ts'
+import { threadEnvironment } from '../../system/thread-environment.ts'
+import { amendInfo, headerOfBegin } from './record-members.ts'
+import type { RecordObject } from './record-objects.ts'
+import { objectPath, orUnreadable, payloadOf, readIndex, readObject, refusalOf } from './record-objects.ts'
+import { headerOf, pack, parseRecord, PayloadUnreadable, releaseOf, smallRecordBytes, unpack, unpackedSize, unpackSync } from './record-payload.ts'
+import { makeTimeSlices } from './time-slices.ts'
+
+/** Headers by cluster record, object and resourceVersion. Under one key the header never changes. */
+export interface HeaderCache {
+  find(cluster: Pick<MemberCluster, 'id'>, ref: ReleaseRecordRef): ReleaseHeader | undefined
+  /** Stores a header and returns its length as JSON. */
+  keep(cluster: Pick<MemberCluster, 'id'>, ref: ReleaseRecordRef, header: ReleaseHeader): number
+}
+
+/**
+ * The key has the id of the cluster record, not the cluster's UID: the owner of an imported cluster could make it report
+ * another cluster's UID.
+ * @param limitChars of all headers as JSON; the least recently used are removed first.
+ */
+export const makeHeaderCache = (limitChars: number): HeaderCache => {
+  const kept = new LRUCache<string, ReleaseHeader>({ maxSize: limitChars })
+  const keyOf = ({ id }: Pick<MemberCluster, 'id'>, ref: ReleaseRecordRef): string => `${id} ${ref.uid} ${ref.resourceVersion}`
+
+  return {
+    find: (cluster, ref) => kept.get(keyOf(cluster, ref)),
+    keep(cluster, ref, header) {
+      const chars = JSON.stringify(header, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)).length
+      kept.set(keyOf(cluster, ref), header, { size: chars })
+      return chars
+    },
+  }
+}
+
+/** Objects that one list fetches concurrently from one cluster: a quarter of the connections to it. */
+const atOnce = 16
+/** Characters of all headers that one list fetches: about twenty thousand headers of typical length. */
+const mostChars = 64 * 1024 * 1024
+
+export interface HeaderReading {
+  readonly cache: HeaderCache
+  readonly decoder: HeaderDecoder
+}
+
+/**
+ * Fetches one header. Returns undefined if the object no longer exists or only has the labels of a record, so that neither
+ * fails the whole list.
+ */
+const fetchHeader = async (
+  { cache, decoder }: HeaderReading,
+  cluster: MemberCluster,
+  driver: StorageDriver,
+  ref: ReleaseRecordRef,
+  signal: AbortSignal,
+): Outcome<RecordFailure, { readonly header: ReleaseHeader; readonly chars: number } | undefined> => {
+  const object = await readObject(cluster, driver, ref, signal)
+  if (isLeft(object)) return object.left.tag === 'ReleaseMissing' || object.left.tag === 'RecordUnreadable' ? right(undefined) : left(object.left)
+  const { uid, resourceVersion } = object.right.metadata
+  const header = await orUnreadable(ref, async () => decoder.decode(payloadOf(driver, object.right), ref))
+  if (isLeft(header)) return right(undefined)
+  return right({ header: header.right, chars: cache.keep(cluster, { ...ref, uid, resourceVersion }, header.right) })
+}
+
+/** ReleaseStore.headers: cached headers, and the others by a bounded number of concurrent requests. */
+const makeReadHeaders = (reading: HeaderReading): ReleaseStore['headers'] =>
+  async (cluster, driver, refs, signal) => {
+    const found = refs.map((ref) => reading.cache.find(cluster, ref))
+    const missing = refs.flatMap((_, at) => (found[at] === undefined ? [at] : []))
+    const stop = new AbortController()
+    const either = AbortSignal.any([signal, stop.signal])
+    let failed: RecordFailure | undefined
+    let chars = 0
+
+    const take = (at: number, got: Awaited<ReturnType<typeof fetchHeader>>): Either<RecordFailure, void> => {
+      if (isLeft(got)) return got
+      found[at] = got.right?.header
+      chars += got.right?.chars ?? 0
+      return chars <= mostChars ? right(undefined) : left(RecordUnreadable('The release records of the cluster are larger than one list can be. Ask for fewer, by namespace, limit or filter.'))
+    }
+    const fetchOne = async (at: number): Promise<void> => {
+      if (failed !== undefined) return
+      const taken = take(at, await fetchHeader(reading, cluster, driver, refs[at] as ReleaseRecordRef, either))
+      if (!isLeft(taken)) return
+      failed ??= taken.left
+      stop.abort()
+    }
+    await pMap(missing, fetchOne, { concurrency: atOnce })
+    return failed === undefined ? right(found.filter((header) => header !== undefined)) : left(failed)
+  }
 
 /** Characters of cached headers: about ten thousand headers. */
 const cacheChars = 32 * 1024 * 1024
@@ -65,5 +154,77 @@ export const makeHelmReleaseStore = ({ clock }: { readonly clock: Clock }): Rele
     },
 
     close: () => decoder.close(),
+  }
+}
+
+type Expected = ReleaseKey & { readonly version: number }
+
+export interface HeaderTask {
+  readonly bytes: Uint8Array
+  readonly expected: Expected
+}
+export type HeaderAnswer = { readonly header: ReleaseHeader } | { readonly unreadable: string }
+
+/**
+ * Decodes headers of packed records without blocking the event loop. It reads the start of the record if that is enough,
+ * otherwise the whole record: small ones in slices, large ones on a thread.
+ */
+interface HeaderDecoder {
+  /** Rejects with PayloadUnreadable. */
+  decode(bytes: Buffer, expected: Expected): Promise<ReleaseHeader>
+  close(): Promise<void>
+}
+
+/** A build rewrites the extensions of imports, but not those of URLs. */
+const program = new URL(`./header-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
+const sliceMilliseconds = 4
+
+export const makeHeaderDecoder = (): HeaderDecoder => {
+  const slices = makeTimeSlices(sliceMilliseconds)
+  const thread = makeThread()
+  return {
+    async decode(bytes, expected) {
+      const isSmall = unpackedSize(bytes) <= smallRecordBytes
+      const whole = (): ReleaseHeader => headerOf(parseRecord(unpackSync(bytes).toString()), expected)
+      const header = await slices.run(() => headerOfBegin(bytes, expected) ?? (isSmall ? whole() : undefined))
+      return header ?? thread.decode(bytes, expected)
+    },
+    close: () => thread.close(),
+  }
+}
+
+/** Uses one thread, started for the first large record and restarted after it dies. */
+const makeThread = (): HeaderDecoder => {
+  let pool: Piscina | undefined
+  let isEnding = false
+
+  const start = (): Piscina => {
+    const started = new Piscina({
+      filename: program.href,
+      name: 'answerTo',
+      minThreads: 1,
+      maxThreads: 1,
+      idleTimeout: Infinity,
+      env: threadEnvironment(),
+      atomics: 'disabled',
+      recordTiming: false,
+    })
+    return started.on('error', () => undefined)
+  }
+
+  return {
+    async decode(bytes, expected) {
+      if (isEnding) throw new Error('The thread that reads release records ended.')
+      pool ??= start()
+      const answer = (await pool.run({ bytes, expected } satisfies HeaderTask)) as HeaderAnswer
+      if ('unreadable' in answer) throw new PayloadUnreadable(answer.unreadable)
+      return answer.header
+    },
+    async close() {
+      isEnding = true
+      await pool?.destroy()
+      pool = undefined
+      isEnding = false
+    },
   }
 }

@@ -1,11 +1,11 @@
 import type { Knex } from 'knex'
 import type { AuditLog, AuditRetention, StoredChain } from '../../../core/audit/ports.ts'
 import type { AuditEvent, AuditFilter, ChainedEvent } from '../../../core/audit/types.ts'
-import { mapPage } from '../../../core/kernel/page.ts'
+import { mapPage, rowsById } from '../../../core/kernel/page.ts'
 import { filteredPage } from '../kit/page-query.ts'
 import type { SqlDatabase } from '../kit/statement.ts'
-import type { AuditRow } from './rows.ts'
-import { chainedEvent } from './rows.ts'
+import type { AuditRow } from './audit-trail.ts'
+import { chainedEvent } from './audit-trail.ts'
 
 const pieceRows = 500
 
@@ -28,13 +28,7 @@ export const makeSqlAuditLog = (db: SqlDatabase): AuditLog => {
   )
 
   const eventsOf = async function* (tenantId: number): AsyncIterable<ChainedEvent> {
-    for (let after = 0; ; ) {
-      const rows = await db.all<AuditRow>(piece, { tenantId, after, limit: pieceRows })
-      for (const row of rows) yield chainedEvent(row)
-      const last = rows.at(-1)
-      if (last === undefined || rows.length < pieceRows) return
-      after = last.id
-    }
+    for await (const row of rowsById(pieceRows, (after, limit) => db.all<AuditRow>(piece, { tenantId, after, limit }))) yield chainedEvent(row)
   }
 
   return {

@@ -1,10 +1,103 @@
 import type { AuditChain, DenialWriter, ToldEntry } from '../../../core/audit/ports.ts'
+import type { ChainedEvent } from '../../../core/audit/types.ts'
 import type { Call } from '../../../core/kernel/principal.ts'
 import type { GatheringAuditTrail } from '../../../core/kernel/unit-of-work.ts'
 import { databaseNow } from '../kit/fragments.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
-import type { AuditColumn } from './rows.ts'
-import { auditColumns, auditColumnsOf } from './rows.ts'
+
+/** A row of `audit_events` as both drivers return it. */
+export interface AuditRow {
+  readonly id: number
+  readonly at: number
+  readonly tenant_id: number
+  readonly actor_id: number | null
+  readonly actor_name: string
+  readonly impersonator_id: number | null
+  readonly impersonator_name: string
+  readonly method: string
+  readonly token_id: number | null
+  readonly source_ip: string
+  readonly request_id: string
+  readonly operation: string
+  readonly action: string
+  readonly result: string
+  readonly object_type: string
+  readonly object_id: number | null
+  readonly object_name: string
+  readonly changes: string
+  readonly previous_hash: Uint8Array
+  readonly hash: Uint8Array
+}
+
+type AuditColumn = Exclude<keyof AuditRow, 'id'>
+
+/** Every column of a new row. */
+const auditColumns: readonly AuditColumn[] = [
+  'at',
+  'tenant_id',
+  'actor_id',
+  'actor_name',
+  'impersonator_id',
+  'impersonator_name',
+  'method',
+  'token_id',
+  'source_ip',
+  'request_id',
+  'operation',
+  'action',
+  'result',
+  'object_type',
+  'object_id',
+  'object_name',
+  'changes',
+  'previous_hash',
+  'hash',
+]
+
+const auditColumnsOf = (event: Omit<ChainedEvent, 'id'>): Omit<AuditRow, 'id'> => ({
+  at: event.at.getTime(),
+  tenant_id: event.tenantId,
+  actor_id: event.actorId ?? null,
+  actor_name: event.actorName,
+  impersonator_id: event.impersonatorId ?? null,
+  impersonator_name: event.impersonatorName,
+  method: event.method,
+  token_id: event.tokenId ?? null,
+  source_ip: event.sourceIp,
+  request_id: event.requestId,
+  operation: event.operation,
+  action: event.action,
+  result: event.result,
+  object_type: event.objectType,
+  object_id: event.objectId ?? null,
+  object_name: event.objectName,
+  changes: event.changes,
+  previous_hash: event.previousHash,
+  hash: event.hash,
+})
+
+export const chainedEvent = (row: AuditRow): ChainedEvent => ({
+  id: row.id,
+  at: new Date(row.at),
+  tenantId: row.tenant_id,
+  actorId: row.actor_id ?? undefined,
+  actorName: row.actor_name,
+  impersonatorId: row.impersonator_id ?? undefined,
+  impersonatorName: row.impersonator_name,
+  method: row.method,
+  tokenId: row.token_id ?? undefined,
+  sourceIp: row.source_ip,
+  requestId: row.request_id,
+  operation: row.operation,
+  action: row.action,
+  result: row.result === 'denied' ? 'denied' : 'done',
+  objectType: row.object_type,
+  objectId: row.object_id ?? undefined,
+  objectName: row.object_name,
+  changes: row.changes,
+  previousHash: row.previous_hash,
+  hash: row.hash,
+})
 
 /** An entry to append, without the time, which comes from the database. */
 export type Untimed = Omit<ToldEntry, 'at'>
@@ -73,7 +166,6 @@ const prepareStatements = (db: SqlDatabase) => ({
   ),
   // The update that changes nothing takes an exclusive lock, where `insert ignore` would take a shared one. Two holders of
   // a shared lock that both want to write deadlock.
-  // holders of a shared lock that both want to write are a deadlock.
   insertHead: db.prepare((k, p: (n: 'tenantId' | 'hash') => number) =>
     k('audit_heads')
       .insert({ tenant_id: p('tenantId'), hash: p('hash') })

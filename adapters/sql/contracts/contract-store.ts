@@ -1,8 +1,9 @@
 import type { Knex } from 'knex'
-import type { ContractSelection, ContractStore } from '../../../core/contracts/ports.ts'
-import type { ContractId, ContractTerms } from '../../../core/contracts/types.ts'
+import type { ContractEvents, ContractSelection, ContractStore, DocumentRemovals } from '../../../core/contracts/ports.ts'
+import type { ContractEventName, ContractId, ContractTerms } from '../../../core/contracts/types.ts'
 import { mapPage } from '../../../core/kernel/page.ts'
 import { chunksOf, listSlots, paddedList } from '../kit/fragments.ts'
+import { insertRows } from '../kit/insert-rows.ts'
 import type { Shown } from '../kit/page-query.ts'
 import { filteredPage, pageQuery } from '../kit/page-query.ts'
 import type { Bind, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
@@ -167,4 +168,60 @@ const contractWrites = (s: ContractStatements, runner: SqlRunner): ContractWrite
 export const makeSqlContractStore = (db: SqlDatabase): ((runner: SqlRunner) => ContractStore) => {
   const statements = contractStatements(db)
   return (runner) => ({ ...contractReads(statements, runner), ...contractWrites(statements, runner) })
+}
+
+interface EventRow {
+  readonly id: number
+  readonly contract_id: number
+  readonly event: string
+  readonly added_by: string
+  readonly created_at: number
+}
+
+/** ContractEvents over the table contract_events. */
+export const makeSqlContractEvents = (db: SqlDatabase): ((runner: SqlRunner) => ContractEvents) => {
+  const list = pageQuery(
+    db,
+    (k, p: Params<'contractId'>) => k('contract_events').where('contract_id', p('contractId')),
+    (_, rows, cut) => cut(rows.select('id', 'contract_id', 'event', 'added_by', 'created_at').orderBy('id')),
+  )
+  const insert = db.prepare((k, p: Params<'contractId' | 'event' | 'addedBy' | 'at'>) =>
+    k('contract_events').insert({ contract_id: p('contractId'), event: p('event'), added_by: p('addedBy'), created_at: p('at') }),
+  )
+  return (runner) => ({
+    async record(contractId, event, addedBy, at) {
+      await runner.run(insert, { contractId, event, addedBy: addedBy.slice(0, 254), at: at.getTime() })
+    },
+    async listOf(contractId, page) {
+      return mapPage(await list<EventRow>(runner, { contractId }, page), (row) => ({
+        id: row.id,
+        contractId: row.contract_id as ContractId,
+        addedBy: row.added_by,
+        event: row.event as ContractEventName,
+        createdAt: new Date(row.created_at),
+      }))
+    },
+  })
+}
+
+/** DocumentRemovals over the table contract_document_removals. */
+export const makeSqlDocumentRemovals = (db: SqlDatabase): ((runner: SqlRunner) => DocumentRemovals) => {
+  const insert = insertRows(db, 'contract_document_removals', (p: Params<'ref' | 'dueAt'>) => ({ ref: p('ref'), due_at: p('dueAt') }))
+  const cancel = db.prepare((k, p: Params<'ref' | 'now'>) => k('contract_document_removals').where('ref', p('ref')).where('due_at', '>', p('now')).delete())
+  const due = db.prepare((k, p: Params<'now' | 'after' | 'limit'>) =>
+    k('contract_document_removals').select('ref').where('due_at', '<=', p('now')).where('ref', '>', p('after')).orderBy('ref').limit(p('limit')),
+  )
+  const forget = db.prepare((k, p: Params<'ref'>) => k('contract_document_removals').where('ref', p('ref')).delete())
+  return (runner) => ({
+    plan: (refs, dueAt) => insert(runner, refs.map((ref) => ({ ref, dueAt: dueAt.getTime() }))),
+    async cancel(ref, now) {
+      return (await runner.run(cancel, { ref, now: now.getTime() })).affected > 0
+    },
+    async listDue(now, after, limit) {
+      return (await runner.all<{ readonly ref: string }>(due, { now: now.getTime(), after, limit })).map(({ ref }) => ref)
+    },
+    async forget(ref) {
+      await runner.run(forget, { ref })
+    },
+  })
 }

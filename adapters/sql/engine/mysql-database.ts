@@ -4,7 +4,7 @@ import { CommitOutcomeUnknown, Unavailable } from '../../../core/kernel/failure.
 import { databaseNow } from '../kit/fragments.ts'
 import { isConnectionLost, isRetryable, toThrown } from '../kit/driver-errors.ts'
 import { makeMysqlPool, type MysqlOptions, type MysqlPlace, type MysqlPool } from './mysql-pool.ts'
-import { asRunResult, command, execute, executeWithin, timedOut, type Answer, type Answered } from './mysql-statement.ts'
+import { asRunResult, command, execute, executeWithin, shownText, timedOut, type Answer, type Answered } from './mysql-statement.ts'
 import { composeNow, makeComposer, makePrepare } from './prepare.ts'
 import type { Bind, RunResult, SchemaSession, SqlDatabase, SqlRunner, Statement } from '../kit/statement.ts'
 import { assertUsable, makeSurroundings, type Surroundings, type TransactionState } from './transaction-scope.ts'
@@ -76,7 +76,7 @@ const attempt = (parts: Parts, statement: Statement, binds: Binds, deadline: num
   let isOver = false
   const timer = setTimeout(() => {
     isOver = true
-    const late = timedOut(statement.sql)
+    const late = timedOut(shownText(statement))
     if (inUse !== undefined) {
       pool.note(late)
       pool.destroy(inUse)

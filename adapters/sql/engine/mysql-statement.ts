@@ -13,11 +13,14 @@ const nothing: Answer = []
 export const timedOut = (sql: string): Error =>
   Object.assign(new Error(`The database did not answer in time: ${sql}`), { code: timedOutCode })
 
+/** Returns the text of a statement for messages, which must not show values. */
+export const shownText = ({ sql, shown }: Statement): string => shown ?? sql
+
 const timedOutCode = 'MOORAGE_STATEMENT_TIMEOUT'
 
 export const isTimedOut = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === timedOutCode
 
-/** Runs a prepared statement on this connection, without a time limit: the caller has the timer. */
+/** Runs a statement on this connection, prepared unless its values are part of it. There is no time limit: the caller has the timer. */
 export const execute = (
   connection: PoolConnection,
   statement: Statement,
@@ -31,7 +34,7 @@ export const execute = (
     return answered(error, nothing)
   }
   const done = (error: unknown, answer: unknown, fields: readonly FieldPacket[] | undefined): void => {
-    if (error !== null) return answered(error, nothing)
+    if (error !== null) return answered(statement.shown === undefined ? error : withoutValues(error, statement.shown), nothing)
     try {
       if (Array.isArray(answer)) settleIntegers(answer as Record<string, unknown>[], fields ?? [], statement)
     } catch (refused) {
@@ -39,9 +42,14 @@ export const execute = (
     }
     answered(undefined, answer as Answer)
   }
-  if (statement.int64) connection.execute({ sql: statement.sql, supportBigNumbers: true, bigNumberStrings: true }, values, done)
+  // With `null` for values the driver does not search the text for places of values.
+  if (statement.shown !== undefined) connection.query({ sql: statement.sql, values: null }, done)
+  else if (statement.int64) connection.execute({ sql: statement.sql, supportBigNumbers: true, bigNumberStrings: true }, values, done)
   else connection.execute(statement.sql, values, done)
 }
+
+/** The driver adds the text of the statement to its errors. */
+const withoutValues = (error: unknown, shown: string): unknown => (error instanceof Error ? Object.assign(error, { sql: shown }) : error)
 
 /** Returns a promise, which rejects with the error of `timedOut` if the answer takes longer. */
 export const executeWithin = (
@@ -51,7 +59,7 @@ export const executeWithin = (
   binds: Readonly<Record<string, Bind>>,
 ): Promise<Answer> =>
   new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(timedOut(statement.sql)), milliseconds)
+    const timer = setTimeout(() => reject(timedOut(shownText(statement))), milliseconds)
     execute(connection, statement, binds, (error, answer) => {
       clearTimeout(timer)
       if (error === undefined) resolve(answer)

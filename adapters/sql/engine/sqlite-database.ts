@@ -3,6 +3,7 @@ import type { Knex } from 'knex'
 import { encodeForSqlite, composeNow, makeComposer, makePrepare } from './prepare.ts'
 import { databaseNow } from '../kit/fragments.ts'
 import { isUnavailable, toThrown } from '../kit/driver-errors.ts'
+import { pauseInLongTurn } from './event-loop-turns.ts'
 import { openSqliteConnection, type SqliteConnection } from './sqlite-connection.ts'
 import type { Bind, SchemaSession, SqlDatabase, SqlRunner, Statement } from '../kit/statement.ts'
 import { assertUsable, makeSurroundings, type Surroundings, type TransactionState } from './transaction-scope.ts'
@@ -143,7 +144,9 @@ const transaction = async <A>(parts: Parts, work: (tx: SqlRunner) => Promise<A>)
 }
 
 const transactionRunner = ({ writer, composer }: Parts, state: TransactionState): SqlRunner => {
-  const step = <A>(run: () => A): A => {
+  const step = async <A>(run: () => A): Promise<A> => {
+    const pause = pauseInLongTurn()
+    if (pause !== undefined) await pause
     assertUsable(state)
     try {
       return run()
@@ -156,12 +159,12 @@ const transactionRunner = ({ writer, composer }: Parts, state: TransactionState)
   }
   return {
     dialect: 'sqlite',
-    all: async <Row>(statement: Statement, binds: Readonly<Record<string, Bind>>) => step(() => writer.all(statement, binds)) as Row[],
+    all: async <Row>(statement: Statement, binds: Readonly<Record<string, Bind>>) => step(() => writer.all(statement, binds) as Row[]),
     first: async <Row>(statement: Statement, binds: Readonly<Record<string, Bind>>) =>
-      step(() => writer.first(statement, binds)) as Row | undefined,
+      step(() => writer.first(statement, binds) as Row | undefined),
     run: async (statement, binds) => step(() => writer.run(statement, binds)),
     query: async <Row>(build: (k: Knex) => Knex.QueryBuilder | Knex.Raw) =>
-      step(() => writer.all(composeNow(composer, build), {})) as Row[],
+      step(() => writer.all(composeNow(composer, build), {}) as Row[]),
   }
 }
 

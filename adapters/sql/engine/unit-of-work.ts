@@ -71,6 +71,9 @@ interface Progress<A> {
   isProvable: boolean
 }
 
+/** The audit trail of work that is not audited. */
+export const unaudited = (): AuditTrail => ({ record: async () => undefined })
+
 /**
  * Transactions over SQL stores. Right commits; Left and throw roll back. After a deadlock the work runs again, at most four
  * times in total. If the answer to a commit is lost, the call's idempotency record shows the outcome; without a record,

@@ -2,9 +2,9 @@ import type { Knex } from 'knex'
 import type { BegunRequest, IdempotencyStore, StoredAnswer } from '../../../core/kernel/idempotency.ts'
 import { Unavailable } from '../../../core/kernel/failure.ts'
 import { databaseNow } from '../kit/fragments.ts'
-import { isUniqueViolation } from '../kit/driver-errors.ts'
+import { isRetryable, isUniqueViolation } from '../kit/driver-errors.ts'
 import type { SqlDatabase } from '../kit/statement.ts'
-import { beatMilliseconds, deadMilliseconds } from './instance-register.ts'
+import { beatMilliseconds, deadMilliseconds } from './instance-store.ts'
 
 /** A process that was silent for at most this long missed no heartbeat: one interval, and a second for the transfer. */
 const punctualMilliseconds = beatMilliseconds + 1_000
@@ -57,13 +57,17 @@ export const makeSqlIdempotencyStore = (database: SqlDatabase, instanceId: strin
     begin: async (keyHash, requestHash) => {
       // A record may disappear between the two statements, or a dead one may be removed. The next round then inserts.
       for (let round = 0; round < 5; round++) {
-        const id = await insert(keyHash, requestHash)
-        if (id !== undefined) return { kind: 'fresh', id }
-        const row = await database.first<RecordRow>(statements.find, { keyHash })
-        if (row === undefined) continue
-        const known = judge(row, requestHash)
-        if (known !== 'dead') return known
-        await database.run(statements.forget, { id: row.id })
+        try {
+          const id = await insert(keyHash, requestHash)
+          if (id !== undefined) return { kind: 'fresh', id }
+          const row = await database.first<RecordRow>(statements.find, { keyHash })
+          if (row === undefined) continue
+          const known = judge(row, requestHash)
+          if (known !== 'dead') return known
+          await database.run(statements.forget, { id: row.id })
+        } catch (error) {
+          if (!isDeadlock(error)) throw error
+        }
       }
       throw new Unavailable('Other requests with this Idempotency-Key are in progress. Try again.')
     },
@@ -91,6 +95,9 @@ export const makeSqlIdempotencyStore = (database: SqlDatabase, instanceId: strin
     purge: () => purge(database, statements),
   }
 }
+
+/** MySQL may end all but one of the inserts and deletes of one key that run at the same time. What is ended has changed nothing. */
+const isDeadlock = (error: unknown): boolean => error instanceof Unavailable && isRetryable(error.cause)
 
 const judge = (row: RecordRow, requestHash: Uint8Array): BegunRequest | 'dead' => {
   if (Buffer.compare(row.request_hash, requestHash) !== 0) return { kind: 'mismatch' }

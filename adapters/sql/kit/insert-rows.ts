@@ -1,28 +1,104 @@
 import type { Knex } from 'knex'
-import type { Bind, Params, SqlDatabase, SqlRunner, Statement } from './statement.ts'
+import { getOrMake } from '../../../core/kernel/cache.ts'
+import type { Bind, Constant, Params, SqlDatabase, SqlRunner, Statement } from './statement.ts'
 
-/** The most rows of one statement. SQLite takes at most 500. */
-const longest = { sqlite: 256, mysql: 1000 } as const
+/** None of these characters has a meaning within quotes, in any mode of the server. By code: 1 if it is one of them. */
+const plain = Uint8Array.from({ length: 128 }, (_, code) => (/[\w .,:;/+\-=@#()[\]{}"<>|&!~*$^]/.test(String.fromCharCode(code)) ? 1 : 0))
+const quote = 0x27
+
+/** The text of a statement of MySQL with literals, as bytes: thousands of short strings that are joined would cost several times as much. */
+export interface SqlText {
+  readonly length: () => number
+  /** Adds SQL, which must be ASCII. */
+  sql(text: string): void
+  /**
+   * Adds a value. A text with a character that is not known to be harmless is written as the hexadecimal digits of its bytes, so that
+   * nothing depends on how the server reads quotes and backslashes. Only for values that are stored, not compared.
+   */
+  value(value: Bind): void
+  /** Returns the text, and begins a new one. */
+  take(): string
+}
+
+const makeSqlText = (): SqlText => {
+  let bytes = Buffer.allocUnsafeSlow(4096)
+  let length = 0
+  const reserve = (count: number): void => {
+    if (length + count <= bytes.length) return
+    const larger = Buffer.allocUnsafeSlow(Math.max(bytes.length * 2, length + count))
+    bytes.copy(larger, 0, 0, length)
+    bytes = larger
+  }
+  const sql = (text: string): void => {
+    reserve(text.length)
+    for (let index = 0; index < text.length; index += 1) bytes[length + index] = text.charCodeAt(index)
+    length += text.length
+  }
+  /** Returns false, and adds nothing, if a character is not plain. */
+  const quoted = (text: string): boolean => {
+    reserve(text.length + 2)
+    let at = length
+    bytes[at++] = quote
+    for (let index = 0; index < text.length; index += 1) {
+      const code = text.charCodeAt(index)
+      if (plain[code] !== 1) return false
+      bytes[at++] = code
+    }
+    bytes[at++] = quote
+    length = at
+    return true
+  }
+  return {
+    length: () => length,
+    sql,
+    value: (value) => {
+      if (typeof value === 'string') {
+        if (!quoted(value)) sql(`_utf8mb4 x'${Buffer.from(value).toString('hex')}'`)
+      } else sql(literalOf(value))
+    },
+    take: () => {
+      const text = bytes.toString('latin1', 0, length)
+      length = 0
+      return text
+    },
+  }
+}
+
+const literalOf = (value: Exclude<Bind, string>): string => {
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw new TypeError(`A value is no finite number: ${value}`)
+    return String(value)
+  }
+  if (typeof value === 'bigint') return value.toString()
+  if (typeof value === 'boolean') return value ? '1' : '0'
+  return value === null ? 'null' : `x'${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex')}'`
+}
 
 /** Inserts rows, in order. */
 export type InsertRows<Names extends string> = (runner: SqlRunner, rows: readonly Readonly<Record<Names, Bind>>[]) => Promise<void>
 
+type Row = (p: Params<string>, k: Knex) => Readonly<Record<string, Knex.Value>>
+type OnConflict = (insert: Knex.QueryBuilder) => Knex.QueryBuilder
+type Composer = Pick<SqlDatabase, 'prepare' | 'dialect'>
+
+/**
+ * Composes the insert of any number of rows, each as `row` says. `onConflict` says what becomes of a row whose key exists; without it, the
+ * statement fails. Many rows take several statements, so the caller must be in a transaction: a failure may leave a part of the rows.
+ */
+export const insertRows = <Names extends string>(
+  db: Composer,
+  table: string,
+  row: (p: Params<Names>, k: Knex) => Readonly<Record<string, Knex.Value>>,
+  onConflict: OnConflict = (insert) => insert,
+): InsertRows<Names> => (db.dialect === 'sqlite' ? insertPrepared : insertTexts)(db, table, row as Row, onConflict)
+
+/** The most rows of one prepared statement. */
+const mostPrepared = 256
 /** More than the columns of any table. */
 const widest = 64
 
-/**
- * Composes the insert of any number of rows, each as `row` says. There is a statement for 1, 2, 4, and so on up to 256 rows (MySQL:
- * 512, and 1,000), composed when it is first needed: 500 rows take six statements, and few different statements exist. `onConflict`
- * says what becomes of a row whose key exists; without it, the statement fails. The caller must be in a transaction, because a failure
- * may leave a part of the rows.
- */
-export const insertRows = <Names extends string>(
-  db: Pick<SqlDatabase, 'prepare' | 'dialect'>,
-  table: string,
-  row: (p: Params<Names>, k: Knex) => Readonly<Record<string, Knex.Value>>,
-  onConflict: (insert: Knex.QueryBuilder) => Knex.QueryBuilder = (insert) => insert,
-): InsertRows<Names> => {
-  const most = longest[db.dialect]
+/** For SQLite, which takes at most 500 rows: a statement for 1, 2, 4, and so on up to 256 rows, composed when it is first needed. */
+const insertPrepared = (db: Composer, table: string, row: Row, onConflict: OnConflict): InsertRows<string> => {
   const statements = new Map<number, Statement>()
   const slots = new Map<string, number>()
   /** Binds are named by small integers, which a large object finds faster than other names. */
@@ -31,15 +107,12 @@ export const insertRows = <Names extends string>(
     slots.set(name, known)
     return known
   }
-  const statementFor = (length: number): Statement => {
-    const known = statements.get(length)
-    if (known !== undefined) return known
-    const composed: Statement = db.prepare((k, p: Params<string>) =>
-      onConflict(k(table).insert(Array.from({ length }, (_, index) => row((name) => p(String(index * widest + slotOf(name))), k)))),
+  const statementFor = (length: number): Statement =>
+    getOrMake(statements, length, () =>
+      db.prepare((k, p: Params<string>) =>
+        onConflict(k(table).insert(Array.from({ length }, (_, index) => row((name) => p(String(index * widest + slotOf(name))), k)))),
+      ),
     )
-    statements.set(length, composed)
-    return composed
-  }
   const bindsOf = (rows: readonly Readonly<Record<string, Bind>>[]): Record<number, Bind> => {
     const binds: Record<number, Bind> = {}
     for (const [index, each] of rows.entries()) {
@@ -52,10 +125,65 @@ export const insertRows = <Names extends string>(
   }
   return async (runner, rows) => {
     for (let at = 0; at < rows.length; ) {
-      const left = rows.length - at
-      const length = left >= most ? most : 2 ** Math.floor(Math.log2(left))
+      const length = Math.min(mostPrepared, 2 ** Math.floor(Math.log2(rows.length - at)))
       await runner.run(statementFor(length), bindsOf(rows.slice(at, at + length)))
       at += length
     }
   }
+}
+
+/** A statement is ended after this many characters. Servers take 16 MiB unless they are configured otherwise. */
+const longestText = 2 ** 22
+
+/**
+ * For MySQL: the values are written into the text of the statement. Sending thousands of values to a prepared statement costs this
+ * process several times as much, and a statement of its own for each number of rows.
+ */
+const insertTexts = (db: Composer, table: string, row: Row, onConflict: OnConflict): InsertRows<string> => {
+  const compose = (length: number): Statement => db.prepare((k, p: Params<string>) => onConflict(k(table).insert(Array.from({ length }, () => row(p, k)))))
+  let parts: InsertParts | undefined
+  return async (runner, rows) => {
+    if (rows.length === 0) return
+    const { head, pieces, order, tail } = (parts ??= partsOf(compose(1), compose(2)))
+    const text = makeSqlText()
+    const run = async (): Promise<void> => {
+      text.sql(tail)
+      await runner.run({ sql: text.take(), order: [], int64: false, shown: `${head} ...` }, {})
+    }
+    for (const each of rows) {
+      if (text.length() > longestText) await run()
+      text.sql(text.length() === 0 ? head : separator)
+      for (let index = 0; index < order.length; index += 1) {
+        text.sql(pieces[index] ?? '')
+        text.value(valueOf(each, order[index]))
+      }
+      text.sql(pieces[order.length] ?? '')
+    }
+    await run()
+  }
+}
+
+const valueOf = (row: Readonly<Record<string, Bind>>, slot: string | Constant | undefined): Bind => {
+  const value = typeof slot === 'object' ? slot.constant : slot === undefined ? undefined : row[slot]
+  if (value === undefined) throw new TypeError(`The value ${String(slot)} of a row is missing.`)
+  return value
+}
+
+interface InsertParts extends Pick<Statement, 'order'> {
+  readonly head: string
+  /** What is before, between and after the values of a row. */
+  readonly pieces: readonly string[]
+  readonly tail: string
+}
+
+const separator = ', '
+
+/** Finds the row in the statement with one row, by what the statement with two rows has more. */
+const partsOf = (one: Statement, two: Statement): InsertParts => {
+  const start = one.sql.indexOf(' values (') + ' values '.length
+  const end = start + two.sql.length - one.sql.length - separator.length
+  const [head, tuple, tail] = [one.sql.slice(0, start), one.sql.slice(start, end), one.sql.slice(end)]
+  const pieces = tuple.split('?')
+  if (two.sql !== head + tuple + separator + tuple + tail || pieces.length !== one.order.length + 1) throw new Error(`The insert has another form than expected: ${one.sql}`)
+  return { head, pieces, order: one.order, tail }
 }

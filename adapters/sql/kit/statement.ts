@@ -17,6 +17,8 @@ export interface Statement<Names extends string = string> {
   readonly order: readonly (Names | Constant)[]
   /** Every integer of the rows is a bigint. Without it an integer beyond 2^53 throws instead of being rounded. */
   readonly int64: boolean
+  /** Set if the values are part of the text, which is then run once and not prepared: what messages show instead of it. */
+  readonly shown?: string
 }
 
 /** The binds that a statement names: `p('name')` is a placeholder in it. */
@@ -40,8 +42,8 @@ export interface RunResult {
 
 /**
  * Runs statements on one connection or, outside a transaction, on any free connection. On MySQL numbers are sent as text,
- * because there a number compared with a text column matches every row. If a function's type follows its arguments
- * (`greatest`), write `cast(? as signed)`.
+ * because there a number compared with a text column matches every row; only rows that are inserted have literals. If a function's type
+ * follows its arguments (`greatest`), write `cast(? as signed)`.
  */
 export interface SqlRunner {
   readonly dialect: 'sqlite' | 'mysql'

@@ -1,6 +1,6 @@
 import type { OrgId, UserId } from '../../../core/kernel/ids.ts'
-import type { DueNotice, PolicyStore, SecondFactorNotice } from '../../../core/organizations/organizations/ports.ts'
-import { notices } from '../../../core/organizations/organizations/ports.ts'
+import type { DueNotice, PolicyStore, SecondFactorNotice } from '../../../core/organizations/ports.ts'
+import { notices } from '../../../core/organizations/ports.ts'
 import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 
 const rankOf = (notice: SecondFactorNotice): number => notices.indexOf(notice)

@@ -1,6 +1,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Knex } from 'knex'
 import type { PermissionRef } from '../../../core/kernel/access.ts'
+import { getOrMake } from '../../../core/kernel/cache.ts'
 import type { RoleId, TeamId, UserId } from '../../../core/kernel/ids.ts'
 import type { Page } from '../../../core/kernel/page.ts'
 import { mapPage } from '../../../core/kernel/page.ts'
@@ -200,8 +201,7 @@ const reading = (s: TeamStatements, runner: SqlRunner): Pick<TeamStore, Reading>
       const { statement, binds } = s.rolePermissions(roleIds)
       const rows = await runner.all<RolePermissionRow>(statement, { ...binds, orgId })
       for (const { id, namespace, action } of rows) {
-        const permissions = found.get(Number(id) as RoleId) ?? []
-        found.set(Number(id) as RoleId, permissions)
+        const permissions = getOrMake(found, Number(id) as RoleId, () => [])
         if (namespace !== null && action !== null) permissions.push({ namespace, action })
       }
       return found

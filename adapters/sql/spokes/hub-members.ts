@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import { getOrMake } from '../../../core/kernel/cache.ts'
 import type { UserId } from '../../../core/kernel/ids.ts'
 import type { HubMember, HubMembers } from '../../../core/spokes/ports.ts'
 import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
@@ -30,9 +31,8 @@ export const makeSqlHubMembers = (db: SqlDatabase): ((runner: SqlRunner) => HubM
       const rows = await runner.all<MemberRow>(listOf, { accountId })
       const found = new Map<number, HubMember & { readonly teams: string[] }>()
       for (const { id, login, team } of rows) {
-        const member = found.get(Number(id)) ?? { userId: Number(id) as UserId, login, teams: [] }
+        const member = getOrMake(found, Number(id), () => ({ userId: Number(id) as UserId, login, teams: [] }))
         if (team !== null) member.teams.push(team)
-        found.set(member.userId, member)
       }
       return [...found.values()].map((member) => ({ ...member, teams: member.teams.toSorted() })).toSorted((a, b) => a.userId - b.userId)
     },

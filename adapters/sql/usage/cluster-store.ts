@@ -1,7 +1,11 @@
 import type { AccountId } from '../../../core/kernel/ids.ts'
-import type { MonthKey, UnixSeconds, UsageClusterId, UsageKindId } from '../../../core/usage/types.ts'
-import type { UsageCluster, UsageClusterStore, UsageKindStore } from '../../../core/usage/events/ports.ts'
+import type { ClusterFactStore, UsageCluster, UsageClusterStore, UsageKindStore } from '../../../core/usage/events/ports.ts'
+import type { ClusterMode, MonthKey, UnixSeconds, UsageClusterId, UsageKindId } from '../../../core/usage/types.ts'
+import { chunksOf, listSlots, paddedList } from '../kit/fragments.ts'
+import { insertRows } from '../kit/insert-rows.ts'
 import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import type { NamespaceRow } from './rows.ts'
+import { namespaceColumns, namespaceOf } from './rows.ts'
 import { tupleList } from './tuple-list.ts'
 
 interface ClusterRow {
@@ -38,7 +42,7 @@ const statementsOf = (db: SqlDatabase) => ({
       .onConflict(['owner_id', 'cluster_uid'])
       .ignore(),
   ),
-  lock: tupleList<{ readonly id: number }>(db, ['id'], (k, within) => within(k('usage_clusters')).select('id').orderBy('id').forUpdate()),
+  lock: paddedList((length) => db.prepare((k, p: Params<string>) => k('usage_clusters').whereIn('id', listSlots(p, length)).select('id').orderBy('id').forUpdate())),
   extend: db.prepare((k, p: Params<'id' | 'from' | 'to'>) =>
     k('usage_clusters')
       .where('id', p('id'))
@@ -70,7 +74,10 @@ export const makeSqlUsageClusterStore = (db: SqlDatabase): ((runner: SqlRunner) 
       return inserted.id as UsageClusterId
     },
     async lock(ids) {
-      await s.lock(runner, [...ids].sort((a, b) => a - b).map((id) => [id]))
+      for (const chunk of chunksOf([...ids].sort((a, b) => a - b))) {
+        const { statement, binds } = s.lock(chunk)
+        await runner.all(statement, binds)
+      }
     },
     async extend(id, from, to) {
       await runner.run(s.extend, { id, from, to })
@@ -104,4 +111,62 @@ export const makeSqlUsageKindStore = (db: SqlDatabase): UsageKindStore => {
       return row.id as UsageKindId
     },
   }
+}
+
+interface HoursRow {
+  readonly cluster_id: number
+  readonly month: number
+  readonly hours: Uint8Array
+}
+interface ModeRow {
+  readonly at: Num
+  readonly event_id: string
+  readonly mode: string
+}
+
+type NamespaceBind = 'clusterId' | 'uid' | 'name' | 'createdAt' | 'labels' | 'annotations' | 'observedAt'
+
+const factStatementsOf = (db: SqlDatabase) => ({
+  hours: tupleList<HoursRow>(db, ['cluster_id', 'month'], (k, within) => within(k('usage_presence')).select('cluster_id', 'month', 'hours')),
+  putHours: db.prepare((k, p: Params<'clusterId' | 'month' | 'hours'>) =>
+    k('usage_presence').insert({ cluster_id: p('clusterId'), month: p('month'), hours: p('hours') }).onConflict(['cluster_id', 'month']).merge(['hours']),
+  ),
+  modes: tupleList<ModeRow>(db, ['cluster_id', 'at'], (k, within) => within(k('usage_modes')).select('at', 'event_id', 'mode')),
+  insertModes: insertRows(db, 'usage_modes', (p: Params<'clusterId' | 'at' | 'id' | 'mode'>) => ({ cluster_id: p('clusterId'), at: p('at'), event_id: p('id'), mode: p('mode') })),
+  namespaces: tupleList<NamespaceRow>(db, ['cluster_id', 'namespace_uid'], (k, within) => within(k('usage_namespaces')).select(...namespaceColumns)),
+  putNamespaces: insertRows(
+    db,
+    'usage_namespaces',
+    (p: Params<NamespaceBind>) => ({
+      cluster_id: p('clusterId'), namespace_uid: p('uid'), namespace: p('name'), created_at: p('createdAt'), labels: p('labels'), annotations: p('annotations'), observed_at: p('observedAt'),
+    }),
+    (rows) => rows.onConflict(['cluster_id', 'namespace_uid']).merge(['namespace', 'created_at', 'labels', 'annotations', 'observed_at']),
+  ),
+})
+
+/** ClusterFactStore over the tables usage_presence, usage_modes and usage_namespaces. */
+export const makeSqlClusterFactStore = (db: SqlDatabase): ((runner: SqlRunner) => ClusterFactStore) => {
+  const s = factStatementsOf(db)
+  return (runner) => ({
+    async hoursOf(clusterIds, months) {
+      const rows = await s.hours(runner, clusterIds.flatMap((id) => months.map((month) => [id, month])))
+      return rows.map(({ cluster_id, month, hours }) => ({ clusterId: cluster_id as UsageClusterId, month: month as MonthKey, hours: new Uint8Array(hours) }))
+    },
+    async putHours(clusterId, month, hours) {
+      await runner.run(s.putHours, { clusterId, month, hours })
+    },
+    async modesAt(clusterId, instants) {
+      const rows = await s.modes(runner, instants.map((at) => [clusterId, at]))
+      return rows.map(({ event_id, at, mode }) => ({ id: event_id, at: Number(at) as UnixSeconds, mode: mode as ClusterMode }))
+    },
+    async insertModes(clusterId, modes) {
+      await s.insertModes(runner, modes.map(({ id, at, mode }) => ({ clusterId, id, at, mode })))
+    },
+    async namespaces(clusterId, uids) {
+      return (await s.namespaces(runner, uids.map((uid) => [clusterId, uid]))).map(namespaceOf)
+    },
+    async putNamespaces(clusterId, namespaces) {
+      await s.putNamespaces(runner, namespaces.map((namespace) => ({ clusterId, ...namespace })))
+    },
+  })
 }

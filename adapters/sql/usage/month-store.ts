@@ -1,17 +1,16 @@
-import type { MonthStore } from '../../../core/usage/months/ports.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
-import type { ClusterMode, MonthKey, UnixSeconds, UsageMonth, UsageMonthId, UsageMonthStatus, UsageProduct } from '../../../core/usage/types.ts'
+import type { ConsumptionStore, MonthStore } from '../../../core/usage/months/ports.ts'
+import type { ClusterMode, UnixSeconds, UsageMonthId, UsageProduct } from '../../../core/usage/types.ts'
+import { withOwner } from '../contracts/contract-store.ts'
+import type { ContractRow } from '../contracts/rows.ts'
+import { contractOf } from '../contracts/rows.ts'
+import { pauseInLongTurn } from '../engine/event-loop-turns.ts'
 import { insertRows } from '../kit/insert-rows.ts'
 import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import type { MonthRow } from './rows.ts'
+import { monthColumns, monthOf } from './rows.ts'
 
-interface MonthRow {
-  readonly id: Num
-  readonly owner_id: Num
-  readonly month: number
-  readonly revision: number
-  readonly status: UsageMonthStatus
-  readonly generated_at: Num
-  readonly input_hash: string
+interface VersionedRow extends MonthRow {
   readonly code_version: number
 }
 interface SegmentRow {
@@ -21,16 +20,17 @@ interface SegmentRow {
   readonly contract_id: Num
 }
 
-/** Pieces that are deleted at once: some megabytes. */
-const deletedPieces = 100
+/** Pieces that are deleted at once: about a megabyte, since other requests wait for it on SQLite. */
+const deletedPieces = 25
 
-const columns = ['id', 'owner_id', 'month', 'revision', 'status', 'generated_at', 'input_hash', 'code_version'] as const
+/** The status of a revision that is being removed. It cannot be published any more. */
+const removed = 'removed'
 
 const reads = (db: SqlDatabase) => ({
   newest: db.prepare((k, p: Params<'ownerId' | 'month'>) =>
-    k('usage_months').where({ owner_id: p('ownerId'), month: p('month'), is_published: true }).select(columns).orderBy('revision', 'desc').limit(1).forUpdate(),
+    k('usage_months as m').where({ owner_id: p('ownerId'), month: p('month'), is_published: true }).select(...monthColumns, 'm.code_version').orderBy('revision', 'desc').limit(1).forUpdate(),
   ),
-  listSince: db.prepare((k, p: Params<'first'>) => k('usage_months').where('month', '>=', p('first')).where('is_published', true).select(columns).orderBy(['owner_id', 'month', 'revision'])),
+  listSince: db.prepare((k, p: Params<'first'>) => k('usage_months as m').where('month', '>=', p('first')).where('is_published', true).select(...monthColumns).orderBy(['owner_id', 'month', 'revision'])),
   owners: db.prepare((k) => k('usage_clusters').select('owner_id').min('first_heard as first_heard').groupBy('owner_id').orderBy('owner_id')),
   segments: db.prepare((k, p: Params<'monthId' | 'clusterId' | 'product'>) =>
     k('usage_segments').where({ month_id: p('monthId'), cluster_id: p('clusterId'), product: p('product') }).select('from_at', 'to_at', 'mode', 'contract_id').orderBy('from_at'),
@@ -49,7 +49,9 @@ const writes = (db: SqlDatabase) => ({
     month_id: p('monthId'), cluster_id: p('clusterId'), product: p('product'), from_at: p('from'), to_at: p('to'), mode: p('mode'), contract_id: p('contractId'),
   })),
   withdraw: db.prepare((k, p: Params<'id'>) => k('usage_months').where('id', p('id')).update({ is_published: null })),
-  publish: db.prepare((k, p: Params<'id'>) => k('usage_months').where('id', p('id')).whereNull('is_published').update({ is_published: true })),
+  publish: db.prepare((k, p: Params<'id'>) => k('usage_months').where('id', p('id')).whereNull('is_published').whereNot('status', removed).update({ is_published: true })),
+  markRemoved: db.prepare((k, p: Params<'id'>) => k('usage_months').where('id', p('id')).whereNull('is_published').update({ status: removed })),
+  findRemoved: db.prepare((k, p: Params<'id'>) => k('usage_months').where({ id: p('id'), status: removed }).select('id').limit(1)),
   viewPieces: db.prepare((k, p: Params<'id'>) =>
     k('usage_views as v').leftJoin('usage_view_pieces as e', 'e.view_id', 'v.id').where('v.month_id', p('id')).groupBy('v.id').select('v.id').max('e.piece as last'),
   ),
@@ -66,7 +68,7 @@ export const makeSqlMonthStore = (db: SqlDatabase): ((runner: SqlRunner) => Mont
   const s = { ...reads(db), ...writes(db) }
   return (runner) => ({
     async newest(ownerId, month) {
-      const row = await runner.first<MonthRow>(s.newest, { ownerId, month })
+      const row = await runner.first<VersionedRow>(s.newest, { ownerId, month })
       return row === undefined ? undefined : { ...monthOf(row), codeVersion: row.code_version }
     },
     async listSince(first) {
@@ -100,27 +102,25 @@ export const makeSqlMonthStore = (db: SqlDatabase): ((runner: SqlRunner) => Mont
       return (await runner.run(s.publish, { id })).affected === 1
     },
     async remove(id) {
+      await runner.run(s.markRemoved, { id })
+      if ((await runner.first(s.findRemoved, { id })) === undefined) return
       for (const view of await runner.all<{ readonly id: Num; readonly last: number | null }>(s.viewPieces, { id })) {
-        for (let from = 0; from <= (view.last ?? -1); from += deletedPieces) await runner.run(s.removeViewPieces, { id: Number(view.id), from, to: from + deletedPieces })
+        for (let from = 0; from <= (view.last ?? -1); from += deletedPieces) {
+          await runner.run(s.removeViewPieces, { id: Number(view.id), from, to: from + deletedPieces })
+          await pauseInLongTurn(0)
+        }
       }
       const report = await runner.first<{ readonly last: number | null }>(s.reportPieces, { id })
-      for (let from = 0; from <= (report?.last ?? -1); from += deletedPieces) await runner.run(s.removeReportPieces, { id, from, to: from + deletedPieces })
+      for (let from = 0; from <= (report?.last ?? -1); from += deletedPieces) {
+        await runner.run(s.removeReportPieces, { id, from, to: from + deletedPieces })
+        await pauseInLongTurn(0)
+      }
       await runner.run(s.removeViews, { id })
       await runner.run(s.removeSegments, { id })
       await runner.run(s.remove, { id })
     },
   })
 }
-
-const monthOf = (row: MonthRow): UsageMonth => ({
-  id: Number(row.id) as UsageMonthId,
-  ownerId: Number(row.owner_id) as AccountId,
-  month: row.month as MonthKey,
-  revision: row.revision,
-  status: row.status,
-  generatedAt: new Date(Number(row.generated_at)),
-  inputHash: row.input_hash,
-})
 
 const segmentOf = (row: SegmentRow, clusterId: Parameters<MonthStore['segmentsOf']>[1], product: UsageProduct) => ({
   clusterId,
@@ -130,3 +130,44 @@ const segmentOf = (row: SegmentRow, clusterId: Parameters<MonthStore['segmentsOf
   mode: row.mode,
   contractId: Number(row.contract_id),
 })
+
+interface UsedRow {
+  readonly milli_cpu_seconds: string
+  readonly mebibyte_seconds: string
+}
+
+const compose = (db: SqlDatabase) => ({
+  // The quota is JSON, in which no statement searches: the contracts in force are few, and their terms are read as a whole.
+  inForce: db.prepare((k, p: Params<'from' | 'to'>) => withOwner(k('contracts as c')).where('c.starts_at', '<', p('to')).where('c.ends_at', '>', p('from')).orderBy(['c.owner_id', 'c.id'])),
+  find: db.prepare((k, p: Params<'contractId' | 'month'>) =>
+    k('usage_contract_months').where({ contract_id: p('contractId'), month: p('month') }).select('milli_cpu_seconds', 'mebibyte_seconds'),
+  ),
+  set: db.prepare((k, p: Params<'contractId' | 'month' | 'cpu' | 'memory' | 'at'>) =>
+    k('usage_contract_months').insert({ contract_id: p('contractId'), month: p('month'), milli_cpu_seconds: p('cpu'), mebibyte_seconds: p('memory'), computed_at: p('at') })
+      .onConflict(['contract_id', 'month']).merge(['milli_cpu_seconds', 'mebibyte_seconds', 'computed_at']),
+  ),
+  alert: db.prepare((k, p: Params<'contractId' | 'month' | 'threshold' | 'at'>) =>
+    k('usage_alerts').insert({ contract_id: p('contractId'), month: p('month'), threshold: p('threshold'), sent_at: p('at') }).onConflict(['contract_id', 'month', 'threshold']).ignore(),
+  ),
+})
+
+/** ConsumptionStore over usage_contract_months and usage_alerts. Statements are composed once, then bound to a runner. */
+export const makeSqlConsumptionStore = (db: SqlDatabase): ((runner: SqlRunner) => ConsumptionStore) => {
+  const s = compose(db)
+  return (runner) => ({
+    async listWithQuota(from, to) {
+      const rows = await runner.all<ContractRow>(s.inForce, { from: from.getTime(), to: to.getTime() })
+      return rows.map(contractOf).filter(({ quota }) => quota.enabled)
+    },
+    async find(contractId, month) {
+      const row = await runner.first<UsedRow>(s.find, { contractId, month })
+      return row === undefined ? undefined : { milliCpuSeconds: BigInt(row.milli_cpu_seconds), mebibyteSeconds: BigInt(row.mebibyte_seconds) }
+    },
+    async set(contractId, month, { milliCpuSeconds, mebibyteSeconds }, at) {
+      await runner.run(s.set, { contractId, month, cpu: milliCpuSeconds.toString(), memory: mebibyteSeconds.toString(), at: at.getTime() })
+    },
+    async markAlerted(contractId, month, threshold, at) {
+      return (await runner.run(s.alert, { contractId, month, threshold, at: at.getTime() })).affected === 1
+    },
+  })
+}

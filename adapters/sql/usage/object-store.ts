@@ -1,44 +1,23 @@
-import type { ObjectChangeType } from '../../../core/usage/events/types.ts'
+import type { ObjectChange, ObjectChangeType } from '../../../core/usage/events/types.ts'
 import type { ObjectUid, StoredObject, UsageChangeStore, UsageObjectStore } from '../../../core/usage/events/ports.ts'
-import type { UnixSeconds, UsageClusterId, UsageKindId, UsageObjectId, UsageProduct } from '../../../core/usage/types.ts'
+import type { UnixSeconds, UsageKindId, UsageObjectId } from '../../../core/usage/types.ts'
+import { isUniqueViolation } from '../kit/driver-errors.ts'
+import { chunksOf, listSlots, paddedList } from '../kit/fragments.ts'
 import { insertRows } from '../kit/insert-rows.ts'
 import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import type { KindRow, ObjectRow } from './rows.ts'
+import { kindColumns, kindOf, objectColumns, objectOf } from './rows.ts'
 import { tupleList } from './tuple-list.ts'
 
-interface ObjectRow {
-  readonly id: number
-  readonly cluster_id: number
-  readonly object_uid: string
+interface StoredRow extends ObjectRow, KindRow {
   readonly kind_id: number
-  readonly product: string
-  readonly api_group: string
-  readonly kind: string
-  readonly namespace: string
-  readonly namespace_uid: string
-  readonly name: string
-  readonly created_at: Num
-  readonly deleted_at: Num | null
-  readonly trial_ends_at: Num | null
   readonly last_heard_day: number
   readonly sends_heartbeats: Num
 }
 
-const secondsOf = (value: Num | null): UnixSeconds | undefined => (value === null ? undefined : (Number(value) as UnixSeconds))
-
-const objectOf = (row: ObjectRow): StoredObject => ({
-  id: row.id as UsageObjectId,
-  clusterId: row.cluster_id as UsageClusterId,
-  uid: row.object_uid,
+const storedOf = (row: StoredRow): StoredObject => ({
+  ...objectOf(row, kindOf(row)),
   kindId: row.kind_id as UsageKindId,
-  product: row.product as UsageProduct,
-  group: row.api_group,
-  kind: row.kind,
-  namespace: row.namespace,
-  namespaceUid: row.namespace_uid,
-  name: row.name,
-  createdAt: Number(row.created_at) as UnixSeconds,
-  deletedAt: secondsOf(row.deleted_at),
-  trialEndsAt: secondsOf(row.trial_ends_at),
   lastHeardDay: row.last_heard_day,
   sendsHeartbeats: Number(row.sends_heartbeats) === 1,
 })
@@ -46,7 +25,7 @@ const objectOf = (row: ObjectRow): StoredObject => ({
 type ObjectBind =
   | 'clusterId' | 'uid' | 'kindId' | 'namespace' | 'namespaceUid' | 'name' | 'createdAt' | 'deletedAt' | 'trialEndsAt' | 'lastHeardDay' | 'sendsHeartbeats'
 
-const objectColumns = (p: Params<ObjectBind>) => ({
+const writtenColumns = (p: Params<ObjectBind>) => ({
   cluster_id: p('clusterId'), object_uid: p('uid'), kind_id: p('kindId'), namespace: p('namespace'), namespace_uid: p('namespaceUid'), name: p('name'),
   created_at: p('createdAt'), deleted_at: p('deletedAt'), trial_ends_at: p('trialEndsAt'), last_heard_day: p('lastHeardDay'), sends_heartbeats: p('sendsHeartbeats'),
 })
@@ -57,12 +36,18 @@ const objectBinds = (object: Omit<StoredObject, 'id' | 'product' | 'group' | 'ki
   lastHeardDay: object.lastHeardDay, sendsHeartbeats: object.sendsHeartbeats,
 })
 
+interface IdRow {
+  readonly id: number
+  readonly cluster_id: number
+  readonly object_uid: string
+}
+
 /** UsageObjectStore over the table usage_objects. */
 export const makeSqlUsageObjectStore = (db: SqlDatabase): ((runner: SqlRunner) => UsageObjectStore) => {
-  const find = tupleList<ObjectRow>(db, ['o.cluster_id', 'o.object_uid'], (k, within) =>
-    within(k('usage_objects as o').join('usage_kinds as k', 'k.id', 'o.kind_id')).select('o.*', 'k.product', 'k.api_group', 'k.kind'),
+  const find = tupleList<StoredRow>(db, ['o.cluster_id', 'o.object_uid'], (k, within) =>
+    within(k('usage_objects as o').join('usage_kinds as k', 'k.id', 'o.kind_id')).select(...objectColumns, ...kindColumns, 'o.kind_id', 'o.last_heard_day', 'o.sends_heartbeats'),
   )
-  const ids = tupleList<Pick<ObjectRow, 'id' | 'cluster_id' | 'object_uid'>>(db, ['cluster_id', 'object_uid'], (k, within) =>
+  const ids = tupleList<IdRow>(db, ['cluster_id', 'object_uid'], (k, within) =>
     within(k('usage_objects')).select('id', 'cluster_id', 'object_uid'),
   )
   const readIds = async (runner: SqlRunner, objects: readonly ObjectUid[]): Promise<readonly UsageObjectId[]> => {
@@ -84,16 +69,21 @@ export const makeSqlUsageObjectStore = (db: SqlDatabase): ((runner: SqlRunner) =
     const [from = 0, to = 0] = await readIds(runner, [first, last])
     return to - from === objects.length - 1 ? objects.map((_, index) => (from + index) as UsageObjectId) : readIds(runner, objects)
   }
-  const insert = insertRows(db, 'usage_objects', objectColumns)
-  const update = insertRows(db, 'usage_objects', (p: Params<ObjectBind | 'id'>) => ({ id: p('id'), ...objectColumns(p) }), (rows) =>
+  const insert = insertRows(db, 'usage_objects', writtenColumns)
+  const update = insertRows(db, 'usage_objects', (p: Params<ObjectBind | 'id'>) => ({ id: p('id'), ...writtenColumns(p) }), (rows) =>
     rows.onConflict('id').merge(['deleted_at', 'trial_ends_at', 'last_heard_day', 'sends_heartbeats']),
   )
   return (runner) => ({
     async find(uids) {
-      return (await find(runner, uids.map(({ clusterId, uid }) => [clusterId, uid]))).map(objectOf)
+      return (await find(runner, uids.map(({ clusterId, uid }) => [clusterId, uid]))).map(storedOf)
     },
     async insert(objects) {
-      await insert(runner, objects.map(objectBinds))
+      try {
+        await insert(runner, objects.map(objectBinds))
+      } catch (error) {
+        if (isUniqueViolation(error, 'object_uid')) return undefined
+        throw error
+      }
       return idsOf(runner, objects)
     },
     async update(objects) {
@@ -114,10 +104,17 @@ interface ChangeRow {
   readonly is_trial: Num
 }
 
+const changeOf = (row: ChangeRow): ObjectChange & { readonly objectId: UsageObjectId } => ({
+  objectId: row.object_id as UsageObjectId, type: row.type as ObjectChangeType, generation: Number(row.generation), at: Number(row.at) as UnixSeconds,
+  milliCpu: Number(row.milli_cpu), memoryMib: Number(row.memory_mib), replicas: row.replicas, details: row.details, isTrial: Number(row.is_trial) === 1,
+})
+
 /** UsageChangeStore over the tables usage_changes and usage_conflicts. */
 export const makeSqlUsageChangeStore = (db: SqlDatabase): ((runner: SqlRunner) => UsageChangeStore) => {
-  const list = tupleList<ChangeRow>(db, ['object_id'], (k, within) =>
-    within(k('usage_changes')).select('object_id', 'generation', 'type', 'at', 'milli_cpu', 'memory_mib', 'replicas', 'details', 'is_trial'),
+  const list = paddedList((length) =>
+    db.prepare((k, p: Params<string>) =>
+      k('usage_changes').whereIn('object_id', listSlots(p, length)).select('object_id', 'generation', 'type', 'at', 'milli_cpu', 'memory_mib', 'replicas', 'details', 'is_trial'),
+    ),
   )
   type ChangeBind = 'objectId' | 'generation' | 'type' | 'at' | 'milliCpu' | 'memoryMib' | 'replicas' | 'details' | 'isTrial' | 'receivedAt'
   const insert = insertRows(db, 'usage_changes', (p: Params<ChangeBind>) => ({
@@ -129,11 +126,12 @@ export const makeSqlUsageChangeStore = (db: SqlDatabase): ((runner: SqlRunner) =
   }))
   return (runner) => ({
     async listOf(ids) {
-      const rows = await list(runner, ids.map((id) => [id]))
-      return rows.map((row) => ({
-        objectId: row.object_id as UsageObjectId, type: row.type as ObjectChangeType, generation: Number(row.generation), at: Number(row.at) as UnixSeconds,
-        milliCpu: Number(row.milli_cpu), memoryMib: Number(row.memory_mib), replicas: row.replicas, details: row.details, isTrial: Number(row.is_trial) === 1,
-      }))
+      const rows: ChangeRow[] = []
+      for (const chunk of chunksOf(ids)) {
+        const { statement, binds } = list(chunk)
+        rows.push(...(await runner.all<ChangeRow>(statement, binds)))
+      }
+      return rows.map(changeOf)
     },
     async insert(changes, at) {
       await insert(runner, changes.map((change) => ({ ...change, receivedAt: at.getTime() })))

@@ -1,16 +1,10 @@
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import type { UsageReportStore } from '../../../core/usage/reports/ports.ts'
-import type { MonthKey, UsageMonthId, UsageMonthStatus } from '../../../core/usage/types.ts'
 import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import type { MonthRow } from './rows.ts'
+import { monthColumns, monthOf } from './rows.ts'
 
-interface ReportRow {
-  readonly id: number
-  readonly owner_id: number
-  readonly month: number
-  readonly revision: number
-  readonly status: string
-  readonly generated_at: number
-  readonly input_hash: string
+interface ReportRow extends MonthRow {
   readonly size: Num
 }
 
@@ -24,7 +18,7 @@ const statementsOf = (db: SqlDatabase) => {
         .groupBy('m.id', 'm.owner_id', 'm.month', 'm.revision', 'm.status', 'm.generated_at', 'm.input_hash')
         .orderBy('m.revision', 'desc')
         .limit(1)
-        .select('m.id', 'm.owner_id', 'm.month', 'm.revision', 'm.status', 'm.generated_at', 'm.input_hash')
+        .select(...monthColumns)
         .sum({ size: 'r.size' })
     })
   return {
@@ -45,18 +39,7 @@ export const makeSqlUsageReportStore = (db: SqlDatabase): ((runner: SqlRunner) =
     async find(ownerId, month, revision) {
       const row = revision === undefined ? await runner.first<ReportRow>(s.newest, { owner: ownerId, month }) : await runner.first<ReportRow>(s.revision, { owner: ownerId, month, revision })
       if (row === undefined) return undefined
-      return {
-        month: {
-          id: row.id as UsageMonthId,
-          ownerId: row.owner_id as AccountId,
-          month: row.month as MonthKey,
-          revision: row.revision,
-          status: row.status as UsageMonthStatus,
-          generatedAt: new Date(row.generated_at),
-          inputHash: row.input_hash,
-        },
-        size: Number(row.size),
-      }
+      return { month: monthOf(row), size: Number(row.size) }
     },
     async *pieces({ month, size }) {
       let read = 0
@@ -68,4 +51,22 @@ export const makeSqlUsageReportStore = (db: SqlDatabase): ((runner: SqlRunner) =
       }
     },
   })
+}
+
+/** Returns the function that returns the name of an account with its full name, if it has one: `Example, Inc. (example)`. */
+export const makeSqlOwnerNames = (db: SqlDatabase): ((ownerId: AccountId) => Promise<string | undefined>) => {
+  const find = db.prepare((k, p: Params<'id'>) =>
+    k('accounts as a')
+      .leftJoin('organizations as o', 'o.id', 'a.id')
+      .leftJoin('users as u', 'u.id', 'a.id')
+      .where('a.id', p('id'))
+      .limit(1)
+      .select('a.name', 'o.full_name as org_name', 'u.full_name as user_name'),
+  )
+  return async (ownerId) => {
+    const row = await db.first<{ readonly name: string; readonly org_name: string | null; readonly user_name: string | null }>(find, { id: ownerId })
+    if (row === undefined) return undefined
+    const fullName = (row.org_name ?? row.user_name ?? '').trim()
+    return fullName === '' || fullName === row.name ? row.name : `${fullName} (${row.name})`
+  }
 }

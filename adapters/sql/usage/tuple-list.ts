@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import { getOrMake } from '../../../core/kernel/cache.ts'
 import type { Bind, Params, SqlDatabase, SqlRunner, Statement } from '../kit/statement.ts'
 
 /** The lengths for which statements are composed. A shorter list is padded with its last tuple, so that few statements exist. */
@@ -17,15 +18,12 @@ export const tupleList = <Row, Names extends string = never>(
   build: (k: Knex, within: (rows: Knex.QueryBuilder) => Knex.QueryBuilder, p: Params<Names>) => Knex.QueryBuilder,
 ): TupleList<Names, Row> => {
   const statements = new Map<number, Statement>()
-  const statementFor = (length: number): Statement => {
-    const known = statements.get(length)
-    if (known !== undefined) return known
-    const composed: Statement = db.prepare((k, p: Params<string>) =>
-      build(k, (rows) => rows.whereIn([...columns], Array.from({ length }, (_, row) => columns.map((_name, column) => p(String(slot(row, column)))))), p),
+  const statementFor = (length: number): Statement =>
+    getOrMake(statements, length, () =>
+      db.prepare((k, p: Params<string>) =>
+        build(k, (rows) => rows.whereIn([...columns], Array.from({ length }, (_, row) => columns.map((_name, column) => p(String(slot(row, column)))))), p),
+      ),
     )
-    statements.set(length, composed)
-    return composed
-  }
   return async (runner, tuples, binds) => {
     const rows: Row[] = []
     for (let at = 0; at < tuples.length; at += longest) {

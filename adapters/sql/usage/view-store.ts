@@ -1,15 +1,18 @@
 import type { Knex } from 'knex'
-import type { AccountId } from '../../../core/kernel/ids.ts'
 import type { PackedText } from '../../../core/kernel/exchange.ts'
-import type { MonthKey, UsageMonth, UsageMonthId, UsageMonthStatus, UsageProduct, UsageViewType } from '../../../core/usage/types.ts'
+import type { MonthKey, UsageProduct, UsageViewType } from '../../../core/usage/types.ts'
 import type { StoredUsageView, UsageViewKey, UsageViewStore } from '../../../core/usage/views/ports.ts'
+import { pauseInLongTurn } from '../engine/event-loop-turns.ts'
 import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import type { MonthRow } from './rows.ts'
+import { monthColumns, monthOf } from './rows.ts'
+import type { PackText } from './packed-text.ts'
 import { packText, unpackText } from './packed-text.ts'
 
 /** How many pieces one statement reads. */
 const piecesAtOnce = 8
 
-interface ViewRow {
+interface ViewRow extends MonthRow {
   readonly view_id: number
   readonly product: string
   readonly view: string
@@ -18,13 +21,6 @@ interface ViewRow {
   readonly tail: string
   readonly item_count: number
   readonly piece_count: number
-  readonly month_id: number
-  readonly owner_id: number
-  readonly month: number
-  readonly revision: number
-  readonly status: string
-  readonly generated_at: number
-  readonly input_hash: string
 }
 
 interface PieceRow {
@@ -34,21 +30,8 @@ interface PieceRow {
 }
 type FoundRow = ViewRow & { readonly [K in keyof PieceRow]: PieceRow[K] | null }
 
-const viewColumns = [
-  'v.id as view_id', 'v.product', 'v.view', 'v.view_type', 'v.head', 'v.tail', 'v.item_count', 'v.piece_count',
-  'm.id as month_id', 'm.owner_id', 'm.month', 'm.revision', 'm.status', 'm.generated_at', 'm.input_hash',
-] as const
+const viewColumns = ['v.id as view_id', 'v.product', 'v.view', 'v.view_type', 'v.head', 'v.tail', 'v.item_count', 'v.piece_count', ...monthColumns] as const
 const pieceColumns = ['p.body', 'p.crc32', 'p.size'] as const
-
-const monthOf = (row: ViewRow): UsageMonth => ({
-  id: row.month_id as UsageMonthId,
-  ownerId: row.owner_id as AccountId,
-  month: row.month as MonthKey,
-  revision: row.revision,
-  status: row.status as UsageMonthStatus,
-  generatedAt: new Date(row.generated_at),
-  inputHash: row.input_hash,
-})
 
 const packedOf = ({ body, crc32, size }: PieceRow): PackedText => ({ deflated: body, crc32: Number(crc32), size })
 
@@ -111,7 +94,7 @@ const statementsOf = (db: SqlDatabase) => {
 }
 
 /** UsageViewStore over the tables usage_views and usage_view_pieces. A view is written before its revision is published, in short transactions. */
-export const makeSqlUsageViewStore = (db: SqlDatabase): ((runner: SqlRunner) => UsageViewStore) => {
+export const makeSqlUsageViewStore = (db: SqlDatabase, pack: PackText = packText): ((runner: SqlRunner) => UsageViewStore) => {
   const s = statementsOf(db)
   return (runner) => {
     const packedFrom = async function* (view: StoredUsageView, from: number): AsyncGenerator<PackedText> {
@@ -123,7 +106,11 @@ export const makeSqlUsageViewStore = (db: SqlDatabase): ((runner: SqlRunner) => 
       while (next < view.pieceCount) {
         const rows = await runner.all<PieceRow>(s.pieces, { id: view.id, from: next, limit: piecesAtOnce })
         if (rows.length === 0) throw new Error(`The view ${view.id} lacks its piece ${next}.`)
-        for (const row of rows) yield packedOf(row)
+        for (const row of rows) {
+          // Dividing items, and writing them as CSV, takes longer than reading them, and clients that read at the same time wait for each other.
+          await pauseInLongTurn()
+          yield packedOf(row)
+        }
         next += rows.length
       }
     }
@@ -132,7 +119,7 @@ export const makeSqlUsageViewStore = (db: SqlDatabase): ((runner: SqlRunner) => 
         return (await runner.run(s.begin, { monthId, product, view, viewType })).insertId
       },
       async addPiece(id, piece, { firstKey, items }) {
-        const { deflated, crc32, size } = await packText(items)
+        const { deflated, crc32, size } = await pack(items)
         await runner.run(s.addPiece, { id, piece, firstKey, crc32, size, body: deflated })
       },
       async complete(id, { head, tail, itemCount, pieceCount }) {

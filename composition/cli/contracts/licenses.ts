@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { certificatesIn, readLicense, revokedIn } from '../../../adapters/licenses/license-reader.ts'
+import { certificatesIn, readLicense, revocationsIn } from '../../../adapters/licenses/license-signer.ts'
 import { systemClock } from '../../../adapters/system/system-clock.ts'
 import { makeAddAuthority } from '../../../core/contracts/authorities.ts'
-import { licenseFaults } from '../../../core/contracts/license-verification.ts'
+import { licenseFaults } from '../../../core/contracts/licenses.ts'
 import { AuthorityStoreToken, ContractUnitOfWorkToken, LicenseSignerToken } from '../../../core/contracts/ports.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
 import { EntropyToken, secret, SecretBoxToken } from '../../../core/kernel/secret.ts'
-import { operatorCall } from '../../service/operator-call.ts'
-import { StartRefused } from '../../start-refused.ts'
+import { operatorCall } from '../../service/operator.ts'
+import { StartRefused } from '../../boot.ts'
 import type { CommandContext, CommonOptions, ExitCode } from '../command-context.ts'
 import { printJson } from '../command-context.ts'
 import { onStore } from '../on-store.ts'
@@ -74,8 +74,8 @@ export const licensesVerify = async (context: CommandContext, options: LicensesV
   }
   const now = systemClock.now()
   const license = readLicense(readText(file), authorities, options.cluster)
-  const revoked = options.crl === undefined ? new Set<string>() : await revokedIn(readText(options.crl), authorities, now)
-  const faults = licenseFaults(license, { now, feature: options.feature, revoked })
+  const revocations = options.crl === undefined ? undefined : await revocationsIn(readText(options.crl), authorities, now)
+  const faults = licenseFaults(license, { now, feature: options.feature, revocations })
   const { serial, clusterUid, features, plan, flags, notBefore, notAfter } = license
   if (options.json === true) printJson(context, { valid: faults.length === 0, faults, serial, cluster: clusterUid, features, plan, flags, notBefore, notAfter })
   else {

@@ -4,7 +4,7 @@ import type { LoadedConfig } from '../../config/config.ts'
 import type { Finding } from './doctor-checks.ts'
 import { checkBus, checkExtIdp, checkDatabase, checkDataFolder, checkKeyring, checkNode, checkTls, checkMail } from './doctor-checks.ts'
 import { checkHelm } from '../helm.ts'
-import { StartRefused } from '../../start-refused.ts'
+import { StartRefused } from '../../boot.ts'
 
 /** Checks everything that the service depends on. Changes nothing. */
 export const doctor = async (context: CommandContext, options: CommonOptions): Promise<ExitCode> => {

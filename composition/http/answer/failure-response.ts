@@ -65,7 +65,7 @@ export const refusal = (status: number, code: string, message: string, extras: P
 })
 
 /**
- * Returns the URL of the documentation of an operation (composition/http/pages/docs-page.ts), or of the whole page without an
+ * Returns the URL of the documentation of an operation (composition/http/pages/pages.ts), or of the whole page without an
  * operation.
  */
 export const operationPage = (docsUrl: string, operationId: string): string =>

@@ -1,15 +1,17 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { crc32 } from 'node:zlib'
 import type * as t from 'io-ts'
+import type { PackedText } from '../../../core/kernel/exchange.ts'
+import { toWireJson } from '../../../core/kernel/json.ts'
 import type { Page, PageRequest } from '../../../core/kernel/page.ts'
 import type { Binary, CookieChange, Streamed, Versioned } from '../../../plugins/kit/reply.ts'
 import { JsonText, NoContent, Redirect, YamlAnswer } from '../../../plugins/kit/reply.ts'
 import type { Route } from '../../../plugins/kit/route.ts'
 import type { BinderDeps } from '../binder-deps.ts'
 import { entityTag, noneMatch } from '../request/conditional.ts'
-import { setCookieHeader } from '../request/cookies.ts'
-import { toWireJson } from '../../../core/kernel/json.ts'
+import { setCookieHeader } from '../request/credentials.ts'
 import { pageHeaders } from '../request/paging.ts'
 import type { RequestContext } from '../request/request-context.ts'
-import { streamedAnswer } from './streamed-answer.ts'
 import type { Answer } from './write-answer.ts'
 
 const jsonType = { 'Content-Type': 'application/json; charset=utf-8' }
@@ -121,3 +123,143 @@ const makeDeclaredReply = (
       return () => ({ status: ok.status, headers: {}, body: undefined })
   }
 }
+
+export const acceptsGzip = (acceptEncoding: string | undefined): boolean => /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(acceptEncoding ?? '')
+
+const header = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255)
+/** The most bytes of a deflate block that is not compressed. */
+const longestBlock = 65_535
+
+/** The reversed polynomial of CRC-32. */
+const polynomial = 0xedb88320
+
+/** Returns the product of two polynomials over GF(2), modulo that of CRC-32, as zlib does. */
+const multiplied = (a: number, b: number): number => {
+  let product = 0
+  let factor = b
+  for (let bit = 0x80000000; bit !== 0; bit >>>= 1) {
+    if ((a & bit) !== 0) product ^= factor
+    factor = (factor & 1) === 0 ? factor >>> 1 : (factor >>> 1) ^ polynomial
+  }
+  return product >>> 0
+}
+
+/** x to the power of 2^n. */
+const powers: number[] = [0x40000000]
+for (let n = 1; n < 32; n += 1) powers.push(multiplied(powers[n - 1] ?? 0, powers[n - 1] ?? 0))
+
+/** Returns x to the power of 8 * bytes. */
+const shiftOf = (bytes: number): number => {
+  let shift = 0x80000000
+  for (let rest = bytes, n = 3; rest > 0; rest = Math.floor(rest / 2), n += 1) if (rest % 2 === 1) shift = multiplied(powers[n % 32] ?? 0, shift)
+  return shift
+}
+
+/** Returns the CRC-32 of two texts in a row from that of each and the length of the second. */
+export const joinedCrc = (first: number, second: number, secondBytes: number): number => (multiplied(shiftOf(secondBytes), first) ^ second) >>> 0
+
+/** Returns bytes as deflate blocks that are not compressed. */
+const storedBlocks = (bytes: Uint8Array): Uint8Array => {
+  const blocks: Uint8Array[] = []
+  for (let at = 0; at < bytes.length; at += longestBlock) {
+    const block = bytes.subarray(at, at + longestBlock)
+    const head = Buffer.alloc(5)
+    head.writeUInt16LE(block.length, 1)
+    head.writeUInt16LE(~block.length & 0xffff, 3)
+    blocks.push(head, block)
+  }
+  return Buffer.concat(blocks)
+}
+
+/**
+ * Returns pieces as one gzip file. Packed pieces are taken as they are, so that nothing is compressed or inflated for a request; what is
+ * between them is short and not compressed.
+ */
+export const gzipPieces = async function* (pieces: AsyncIterable<string | PackedText>): AsyncGenerator<Uint8Array> {
+  let crc = 0
+  let size = 0
+  yield header
+  for await (const piece of pieces) {
+    if (typeof piece === 'string') {
+      const bytes = Buffer.from(piece)
+      crc = crc32(bytes, crc)
+      size += bytes.length
+      yield storedBlocks(bytes)
+    } else {
+      crc = joinedCrc(crc, piece.crc32, piece.size)
+      size += piece.size
+      yield piece.deflated
+    }
+  }
+  // An empty last block, and the checksum and the length of the whole, modulo 2^32.
+  const end = Buffer.alloc(10)
+  end.set([3, 0])
+  end.writeUInt32LE(crc, 2)
+  end.writeUInt32LE(size % 0x1_0000_0000, 6)
+  yield end
+}
+
+const bareType = (contentType: string): string => contentType.replace(/;.*$/s, '').trim().toLowerCase()
+
+interface Preference {
+  /** 0 to 1. */
+  readonly quality: number
+  /** 0 for a type that is named itself, then those of ranges. */
+  readonly breadth: number
+}
+
+/**
+ * Returns how much a client prefers a type, by the most specific range of its `Accept` header (RFC 9110 §12.5.1). Parameters other than `q`
+ * are no condition: `text/csv; header=present` and `application/json; charset=utf-8` ask for these types. The package negotiator takes
+ * them as one, and would answer the second with another type.
+ */
+export const preferenceFor = (accept: string, contentType: string): Preference => {
+  const type = bareType(contentType)
+  const ranges = accept.split(',').map((range) => ({ range: bareType(range), quality: Number(/;\s*q=([01](?:\.\d{0,3})?)\s*(?:;|$)/i.exec(range)?.[1] ?? '1') }))
+  const found = [type, type.replace(/\/.*$/, '/*'), '*/*'].map((name) => ranges.find(({ range }) => range === name))
+  const breadth = found.findIndex((each) => each !== undefined)
+  return { quality: found[breadth]?.quality ?? 0, breadth }
+}
+
+const isPreferred = (a: Preference, b: Preference): boolean => a.quality > b.quality || (a.quality === b.quality && a.quality > 0 && a.breadth < b.breadth)
+
+/** Returns the type that a client prefers; of equal ones, the one that it names more exactly; then the first, also if it accepts none. */
+export const preferredType = <Type extends { readonly contentType: string }>([first, ...others]: readonly [Type, ...(readonly Type[])], accept: string | undefined): Type =>
+  accept === undefined ? first : others.reduce((best, each) => (isPreferred(preferenceFor(accept, each.contentType), preferenceFor(accept, best.contentType)) ? each : best), first)
+
+const plainPieces = async function* (pieces: AsyncIterable<string | Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const piece of pieces) yield typeof piece === 'string' ? Buffer.from(piece) : piece
+}
+
+/** Reports whether the client holds the content (RFC 9110 §13.1.3): only looked at where there is no `If-None-Match`. */
+const isUnmodified = (since: string | undefined, lastModified: Date): boolean => {
+  const at = since === undefined ? Number.NaN : Date.parse(since)
+  return Math.floor(lastModified.getTime() / 1000) * 1000 <= at
+}
+
+const isHeld = (headers: IncomingHttpHeaders, etag: string, lastModified: Date): boolean => {
+  const tags = headers['if-none-match']
+  return tags === undefined ? isUnmodified(headers['if-modified-since'], lastModified) : !noneMatch(tags, etag)
+}
+
+const shared = { 'Cache-Control': 'private, no-cache', Vary: 'Accept, Accept-Encoding' }
+
+/** Returns an answer in the form that the request prefers. A client that holds it revalidates each time, and usually gets 304. */
+const streamedAnswer = (streamed: Streamed): Answer => ({
+  status: 200,
+  headers: shared,
+  body: undefined,
+  negotiate: (headers) => {
+    const { accept } = headers
+    const { contentType, tag, headers: own, pieces, packedPieces } = preferredType(streamed.representations, accept)
+    const packed = acceptsGzip(String(headers['accept-encoding'] ?? '')) ? packedPieces : undefined
+    const etag = packed === undefined ? `"${tag}"` : `"${tag}-gzip"`
+    if (isHeld(headers, etag, streamed.lastModified)) return { status: 304, headers: { ETag: etag, ...shared }, body: undefined }
+    return {
+      status: 200,
+      headers: { ...own, ETag: etag, 'Last-Modified': streamed.lastModified.toUTCString(), 'Content-Type': contentType, ...(packed === undefined ? {} : { 'Content-Encoding': 'gzip' }) },
+      body: undefined,
+      pieces: packed === undefined ? plainPieces(pieces()) : gzipPieces(packed()),
+    }
+  },
+})

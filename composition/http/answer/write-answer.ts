@@ -1,9 +1,14 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { Overtaken, Unavailable } from '../../../core/kernel/failure.ts'
 import { toWireJson } from '../../../core/kernel/json.ts'
-import { mergedCookies } from '../request/cookies.ts'
+import type { Call } from '../../../core/kernel/principal.ts'
+import type { Access } from '../../../plugins/kit/access.ts'
+import type { BinderDeps } from '../binder-deps.ts'
+import { nothingSent } from '../request/authenticate.ts'
+import { mergedCookies } from '../request/credentials.ts'
 import type { RequestContext } from '../request/request-context.ts'
 import type { Dialect, Refusal } from './failure-response.ts'
-import { errorBody, internalError, operationPage } from './failure-response.ts'
+import { errorBody, internalError, operationPage, refusal } from './failure-response.ts'
 
 const pieceBytes = 65_536
 
@@ -139,7 +144,14 @@ const heldBytes = 262_144
  * Writes an answer while its pieces are read, each after the client has taken the previous one. A failure between two pieces is
  * thrown, and the connection must then be cut: the client must not take a part for the whole.
  */
-export const writePieces = async (req: IncomingMessage, res: ServerResponse, context: RequestContext, answer: Answer, pieces: AsyncIterable<Uint8Array>): Promise<void> => {
+export const writePieces = async (
+  deps: Pick<BinderDeps, 'pauseInLongTurn'>,
+  req: IncomingMessage,
+  res: ServerResponse,
+  context: RequestContext,
+  answer: Answer,
+  pieces: AsyncIterable<Uint8Array>,
+): Promise<void> => {
   if (context.method === 'HEAD') return writeHeadOnly(res, context, answer)
   const held: Uint8Array[] = []
   let length = 0
@@ -156,6 +168,8 @@ export const writePieces = async (req: IncomingMessage, res: ServerResponse, con
       out = makePieces(res)
     }
     for (const next of held.length === 0 ? [piece] : held.splice(0)) if (!out.write(next)) await taken(res, out)
+    // A client that reads as fast as pieces are made must not hold up the others.
+    await deps.pauseInLongTurn()
   }
   if (out !== undefined) return out.end()
   writeAnswer(req, res, context, { ...answer, body: held.length === 1 ? held[0] : Buffer.concat(held) })
@@ -230,3 +244,44 @@ export const writeRefusal = (
 
 export const writeInternalError = (req: IncomingMessage, res: ServerResponse, context: RequestContext, docsUrl: string): void =>
   writeRefusal(req, res, context, internalError, 'platform', docsUrl)
+
+/**
+ * Answers an unexpected error: 500, 503 when a store is unavailable, or 409 when another change came first. The text of the
+ * error goes to the log and is never sent.
+ */
+export const answerError = (
+  deps: Pick<BinderDeps, 'log' | 'docsUrl'>,
+  req: IncomingMessage,
+  res: ServerResponse,
+  context: RequestContext,
+  error: unknown,
+  dialect: Dialect,
+): void => {
+  const refused = refusalOfThrown(error)
+  if (!(error instanceof Overtaken)) logThrown(deps, context, error)
+  context.code = refused.code
+  if (res.headersSent) res.destroy()
+  else writeRefusal(req, res, context, refused, dialect, deps.docsUrl)
+}
+
+const refusalOfThrown = (error: unknown): Refusal => {
+  if (error instanceof Overtaken) return refusal(409, 'Overtaken', error.message)
+  if (!(error instanceof Unavailable)) return internalError
+  return refusal(503, 'Unavailable', error.message, { headers: { 'Retry-After': String(error.retryAfterSeconds) } })
+}
+
+/** Logs an error as it is. The log decides which of its fields, including its causes, it writes. */
+const logThrown = ({ log }: Pick<BinderDeps, 'log'>, context: RequestContext, error: unknown): void =>
+  log.error(
+    { requestId: context.requestId, operation: context.routeId, error },
+    error instanceof Unavailable ? 'a component is away' : 'request failed',
+  )
+
+/** Records a refusal in the audit log: each 403, each 401 except when no credential was sent, and every refusal that names its subject. */
+export const recordRefusal = (deps: Pick<BinderDeps, 'denials'>, call: Call, access: Access, refused: Refusal): void => {
+  if (refused === nothingSent) return
+  if (refused.status !== 403 && refused.status !== 401 && refused.about === undefined) return
+  const objectType = access.kind === 'granted' ? access.object.type : ''
+  // Not awaited: the answer does not depend on it, and the port never throws.
+  void deps.denials.recordDenial(call, { objectType, ...refused.about, code: refused.code })
+}

@@ -2,7 +2,7 @@ import type * as t from 'io-ts'
 import { noteOf, optionalInner, repeatedItem } from '../../../plugins/kit/codecs.ts'
 import type { Route, StreamRoute } from '../../../plugins/kit/route.ts'
 import { defaultPageLimit, maxPageLimit } from '../../../core/kernel/page.ts'
-import { propsOf } from '../request/query-string.ts'
+import { propsOf } from '../request/decode.ts'
 import type { Schema, SchemaRegistry } from './schema.ts'
 import { schemaOf } from './schema.ts'
 

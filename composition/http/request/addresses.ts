@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import ipaddr from 'ipaddr.js'
 import type { OwnAddress } from '../../../core/kernel/principal.ts'
-import { isEncrypted } from './cookies.ts'
+import { isEncrypted } from './credentials.ts'
 import { isHost } from './request-target.ts'
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { networkOf } from '../../../adapters/throttle/shared-limiter.ts'
+import { networkOf } from '../../../adapters/throttle/allowances.ts'
 import type { Refusal } from '../answer/failure-response.ts'
 import { refusal } from '../answer/failure-response.ts'
 import type { RequestContext } from './request-context.ts'

@@ -1,4 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { definedFields } from '../../../core/kernel/json.ts'
+import type { Log } from '../../../core/kernel/log.ts'
 import type { Call, OwnAddress, Principal } from '../../../core/kernel/principal.ts'
 import type { Secret } from '../../../core/kernel/secret.ts'
 
@@ -53,6 +55,13 @@ export const contextOf = (req: IncomingMessage): RequestContext => {
   return context
 }
 
+/** Records which route answers the request. */
+export const noteRoute = (context: RequestContext, route: { readonly id: string; readonly path: string }, operationId = route.id): void => {
+  context.routeId = route.id
+  context.operationId = operationId
+  context.routePath = route.path
+}
+
 /** Returns the path parameters that the router found, percent-decoded. `path` is the match of a trailing wildcard. */
 export const pathValuesOf = (req: IncomingMessage): Readonly<Record<string, string>> => {
   const { params } = req as IncomingMessage & { params: Record<string, string> }
@@ -78,4 +87,48 @@ export const clientSignal = (res: ServerResponse): AbortSignal => {
     if (!res.writableFinished) controller.abort()
   })
   return controller.signal
+}
+
+/** The end of a request: its response, or the connection that left HTTP. */
+export interface Closing {
+  once(event: 'close', listener: () => void): unknown
+}
+
+/** Receives the binder's reports of requests. Every request that starts also finishes. */
+export interface RequestObserver {
+  started(): void
+  finished(context: RequestContext, status: number, seconds: number): void
+}
+
+/**
+ * Writes one line for each finished request, from an allow list of fields: never the raw URL, a header or a body. Server
+ * errors are warnings. Status 499 means that the client left before the answer was complete.
+ */
+export const makeAccessLog = (log: Log, observers: readonly RequestObserver[]): ((exchange: Closing, context: RequestContext) => void) => {
+  const report = (context: RequestContext): void => {
+    // restify overwrites res.statusCode when the stream of the request ends early, so the status noted by the binder is used.
+    const status = context.status === 0 ? 499 : context.status
+    const seconds = Number(process.hrtime.bigint() - context.startedNs) / 1e9
+    for (const observer of observers) observer.finished(context, status, seconds)
+    const fields = {
+      requestId: context.requestId,
+      method: context.method,
+      route: context.routePath,
+      operation: context.routeId,
+      status,
+      ms: Math.round(seconds * 1e5) / 100,
+      bytesIn: context.bytesIn,
+      bytesOut: context.bytesOut,
+      ip: context.sourceIp,
+      ...(context.principal === undefined ? {} : { userId: context.principal.userId, via: context.principal.method }),
+      ...(context.principal?.impersonator === undefined ? {} : { impersonatorId: context.principal.impersonator.userId }),
+      ...definedFields({ code: context.code }),
+    }
+    if (status >= 500) log.warn(fields, 'request')
+    else log.info(fields, 'request')
+  }
+  return (exchange, context) => {
+    for (const observer of observers) observer.started()
+    exchange.once('close', () => report(context))
+  }
 }

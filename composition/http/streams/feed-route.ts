@@ -5,7 +5,7 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { toWireJson } from '../../../core/kernel/json.ts'
 import type { Feed, FeedItem } from '../../../plugins/kit/reply.ts'
 import type { BoundRoute } from '../../../plugins/kit/route.ts'
-import { answerError, recordRefusal } from '../answer/refusals.ts'
+import { answerError, recordRefusal, jsonAnswer, securityHeaders, writeAnswer, writeRefusal } from '../answer/write-answer.ts'
 import type { BinderDeps, NodeHandler } from '../binder-deps.ts'
 import type { NoteEndless } from '../connections.ts'
 import type { AnyRouteInput } from '../request/check-request.ts'
@@ -13,9 +13,8 @@ import { makeCheckRequest } from '../request/check-request.ts'
 import type { Refusal } from '../answer/failure-response.ts'
 import { refusal, refusalOf } from '../answer/failure-response.ts'
 import type { RequestContext } from '../request/request-context.ts'
-import { callOf, clientSignal, contextOf } from '../request/request-context.ts'
-import { whileAdmitted } from './admission.ts'
-import { jsonAnswer, securityHeaders, writeAnswer, writeRefusal } from '../answer/write-answer.ts'
+import { callOf, clientSignal, contextOf, noteRoute } from '../request/request-context.ts'
+import { whileAdmitted } from './stream-route.ts'
 
 /** The intervals of a feed, in milliseconds. */
 export interface FeedTimes {
@@ -143,9 +142,7 @@ export const bindFeedRoute = (deps: BinderDeps, { route, handler, reply }: Bound
 
   return async (req, res) => {
     const context = contextOf(req)
-    context.routeId = route.id
-    context.operationId = route.id
-    context.routePath = route.path
+    noteRoute(context, route)
     const signal = clientSignal(res)
     try {
       const opened = await open(req, context, signal)

@@ -6,21 +6,36 @@ import type { Exchange } from '../../../core/kernel/exchange.ts'
 import type { SignedInCall } from '../../../core/kernel/principal.ts'
 import type { BoundStreamRoute, StreamRoute } from '../../../plugins/kit/route.ts'
 import { streamOperationId } from '../../../plugins/kit/route.ts'
-import { answerError, recordRefusal } from '../answer/refusals.ts'
-import { makeAuthenticate } from '../request/authenticate.ts'
-import { authorize } from '../request/authorize.ts'
-import type { BinderDeps, NodeHandler } from '../binder-deps.ts'
-import { announcesBody } from '../request/body.ts'
-import type { NoteEndless } from '../connections.ts'
 import type { Refusal } from '../answer/failure-response.ts'
 import { refusalOf } from '../answer/failure-response.ts'
 import type { Pieces } from '../answer/write-answer.ts'
-import { makePieces, writeRefusal } from '../answer/write-answer.ts'
-import { platformParameters } from '../request/query-string.ts'
+import { answerError, makePieces, recordRefusal, writeRefusal } from '../answer/write-answer.ts'
+import type { BinderDeps, NodeHandler } from '../binder-deps.ts'
+import type { NoteEndless } from '../connections.ts'
+import { makeAuthenticate } from '../request/authenticate.ts'
+import { authorize } from '../request/check-request.ts'
+import { announcesBody } from '../request/body.ts'
+import { platformParameters } from '../request/decode.ts'
 import { spendRate, spendRefused } from '../request/rate-limit.ts'
 import type { RequestContext } from '../request/request-context.ts'
-import { callOf, clientSignal, contextOf, pathValuesOf } from '../request/request-context.ts'
-import { whileAdmitted } from './admission.ts'
+import { callOf, clientSignal, contextOf, noteRoute, pathValuesOf } from '../request/request-context.ts'
+
+/** A watch or a tunnel outlives the decision that admitted it. It is cut at most this long after a right or a credential is revoked. */
+const recheckMs = 30_000
+/** Refusals that mean that the caller is no longer allowed. A rate limit or a busy store does not mean that. */
+const final: readonly number[] = [401, 403, 404]
+
+/** Checks repeatedly, while the stream is open, whether it is still allowed. Returns a function that ends the checks. */
+export const whileAdmitted = (admit: () => Promise<Either<Refusal, unknown>>, cut: () => void, everyMs = recheckMs): (() => void) => {
+  const ask = async (): Promise<void> => {
+    const again = await admit()
+    if (isLeft(again) && final.includes(again.left.status)) cut()
+  }
+  // A check that cannot be made now (the store is unavailable) is repeated at the next interval.
+  const timer = setInterval(() => void ask().catch(() => undefined), everyMs)
+  timer.unref()
+  return () => clearInterval(timer)
+}
 
 /** The result of authorizing a request of a stream route. */
 export interface Admission {
@@ -122,9 +137,7 @@ export const bindStreamRoute = (deps: BinderDeps, bound: BoundStreamRoute, prefi
   const admit = makeAdmit(deps, route)
   return async (req, res) => {
     const context = contextOf(req)
-    context.routeId = route.id
-    context.operationId = streamOperationId(route, req.method ?? '')
-    context.routePath = route.path
+    noteRoute(context, route, streamOperationId(route, req.method ?? ''))
     const params = pathValuesOf(req)
     try {
       const signal = clientSignal(res)

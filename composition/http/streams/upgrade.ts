@@ -14,8 +14,8 @@ import type { DialectAt } from '../request/guard.ts'
 import type { MatchPath } from '../request/request-target.ts'
 import { makeMatchPath } from '../request/request-target.ts'
 import type { RequestContext } from '../request/request-context.ts'
-import { forwardedQuery, makeAdmit, pathBelow } from './stream-route.ts'
-import { whileAdmitted } from './admission.ts'
+import { noteRoute } from '../request/request-context.ts'
+import { forwardedQuery, makeAdmit, pathBelow, whileAdmitted } from './stream-route.ts'
 
 type Headers = readonly (readonly [string, string])[]
 
@@ -102,9 +102,7 @@ export const makeUpgradeListener = (deps: BinderDeps & { readonly dialectAt: Dia
     for (const { bound, fullPath, match, admit } of upgradable) {
       const params = match(context.path)
       if (params === undefined || bound.upgrade === undefined) continue
-      context.routeId = bound.route.id
-      context.operationId = streamOperationId(bound.route, req.method ?? '')
-      context.routePath = bound.route.path
+      noteRoute(context, bound.route, streamOperationId(bound.route, req.method ?? ''))
       const ask = () => admit(req, context, params, signal, 'write')
       const admitted = await ask()
       if (isLeft(admitted)) return admitted.left

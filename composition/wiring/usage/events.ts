@@ -2,13 +2,11 @@ import { isRight } from 'fp-ts/lib/Either.js'
 import { natsServers } from '../../../adapters/bus/nats-connection.ts'
 import { makeNatsUsageIntake } from '../../../adapters/bus/nats-usage-intake.ts'
 import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
-import { makeSqlUnitOfWork } from '../../../adapters/sql/engine/unit-of-work.ts'
-import { makeSqlUsageClusterStore, makeSqlUsageKindStore } from '../../../adapters/sql/usage/cluster-store.ts'
-import { makeSqlClusterFactStore } from '../../../adapters/sql/usage/fact-store.ts'
-import { makeSqlUsageIntervalStore, makeSqlUsageUpkeepStore } from '../../../adapters/sql/usage/interval-store.ts'
+import { makeSqlUnitOfWork, unaudited } from '../../../adapters/sql/engine/unit-of-work.ts'
+import { makeSqlClusterFactStore, makeSqlUsageClusterStore, makeSqlUsageKindStore } from '../../../adapters/sql/usage/cluster-store.ts'
+import { makeSqlUsageIntervalStore, makeSqlUsageRetention, makeSqlUsageUpkeepStore } from '../../../adapters/sql/usage/interval-store.ts'
 import { makeSqlUsageChangeStore, makeSqlUsageObjectStore } from '../../../adapters/sql/usage/object-store.ts'
 import { makeSqlOutageStore } from '../../../adapters/sql/usage/outage-store.ts'
-import { makeSqlUsageRetention } from '../../../adapters/sql/usage/retention.ts'
 import { AuditChainToken } from '../../../core/audit/ports.ts'
 import { BusToken } from '../../../core/bus/bus.ts'
 import { makeSealedKeys, makeUsageLogin } from '../../../core/bus/keys.ts'
@@ -21,24 +19,29 @@ import { parseJson } from '../../../core/kernel/json.ts'
 import { makeOwnCall } from '../../../core/kernel/principal.ts'
 import { EntropyToken } from '../../../core/kernel/secret.ts'
 import type { EventReport } from '../../../core/usage/events/reports.ts'
-import { makeHandleUsageMessage, UsageCredentialsToken, UsageIntakeToken } from '../../../core/usage/events/messages.ts'
+import {
+  makeHandleUsageMessage,
+  UsageCredentialsToken,
+  UsageIntakeToken,
+  EventReportsToken,
+  makeEventReports,
+  newEventTally,
+  UsageEventTallyToken,
+} from '../../../core/usage/events/reports.ts'
 import { UsageClusterStoreToken, UsageEventUnitOfWorkToken, UsageKindStoreToken, UsageRetentionToken, UsageUpkeepUnitOfWorkToken } from '../../../core/usage/events/ports.ts'
 import { makeRecentlyHeard } from '../../../core/usage/events/recently-heard.ts'
 import { makeRecordEvents } from '../../../core/usage/events/recording.ts'
-import { EventReportsToken, makeEventReports, newEventTally, UsageEventTallyToken } from '../../../core/usage/events/reports.ts'
 import { OutageStoreToken, OutageUnitOfWorkToken } from '../../../core/usage/outages/ports.ts'
-import { UsageEventReport } from '../../../plugins/usage/event-codecs.ts'
+import { UsageEventReport } from '../../../plugins/usage/codecs.ts'
 import type { Boot, Provide } from '../../boot.ts'
 import type { Resolve } from '../../container.ts'
 
 const credentialsSeconds = 24 * 3600
 
-/** While the server writes one, this process prepares the next. More of them leave fewer events to each. */
-const mysqlTransactions = 2
+/** While the server writes two, this process prepares the next. More of them leave fewer events to each. */
+const mysqlTransactions = 3
 
 /** Events are what is reported, not what a person changes: they have tables of their own, and no rows in the audit log. */
-const unaudited = () => ({ record: async () => undefined })
-
 /** Provides the events of usage. */
 export const provideUsageEvents: Provide = (container, boot) => {
   const { database } = boot

@@ -1,35 +1,54 @@
-import { createHash, randomUUID } from 'node:crypto'
-import { join } from 'node:path'
+import { randomUUID } from 'node:crypto'
+import { makePdfRenderer } from '../../../adapters/reports/pdf-renderer.ts'
 import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlUnitOfWork } from '../../../adapters/sql/engine/unit-of-work.ts'
-import { makeSqlConsumptionStore } from '../../../adapters/sql/usage/consumption-store.ts'
-import { makeSqlMonthStore } from '../../../adapters/sql/usage/month-store.ts'
+import { makeSqlConsumptionStore, makeSqlMonthStore } from '../../../adapters/sql/usage/month-store.ts'
+import { packText } from '../../../adapters/sql/usage/packed-text.ts'
 import { makeSqlUsageInputs } from '../../../adapters/sql/usage/usage-inputs.ts'
-import { makeSpools } from '../../../adapters/system/spools.ts'
 import { AuditChainToken } from '../../../core/audit/ports.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
 import { LeaseStoreToken } from '../../../core/kernel/instances.ts'
 import { notifyAfterCommit } from '../../../core/mail/delivery.ts'
 import { OutboxNotifierToken } from '../../../core/mail/ports.ts'
+import type { SettleMonth } from '../../../core/usage/events/ports.ts'
 import { UsageClusterStoreToken, UsageUpkeepUnitOfWorkToken } from '../../../core/usage/events/ports.ts'
 import { makeSettleMonth } from '../../../core/usage/events/upkeep.ts'
 import { CloseMonthToken, makeCloseMonth } from '../../../core/usage/months/close.ts'
+import type { GatherMonth, MonthReport, UsageInputs } from '../../../core/usage/months/ports.ts'
 import { ConsumptionUnitOfWorkToken } from '../../../core/usage/months/consumption.ts'
-import { ConsumptionStoreToken, MonthReportToken, MonthStoreToken, MonthUnitOfWorkToken, ProductViewsToken, UsageInputsToken } from '../../../core/usage/months/ports.ts'
-import type { RunningDigest } from '../../../core/usage/months/product-month.ts'
-import { buildViews } from '../../../core/usage/views/build-views.ts'
-import { UsageViewStoreToken } from '../../../core/usage/views/ports.ts'
-import type { Provide } from '../../boot.ts'
+import { ConsumptionStoreToken, MonthReportToken, MonthStoreToken, MonthUnitOfWorkToken, UsageInputsToken } from '../../../core/usage/months/ports.ts'
+import { makeGatherMonth } from '../../../core/usage/months/product-month.ts'
+import type { Boot, Provide } from '../../boot.ts'
+import { databaseOptionsOf } from '../../service/foundation.ts'
 import { BindMailOutboxToken } from '../mail.ts'
+import type { ClosingProcess } from './closing-process.ts'
+import { makeClosingProcess } from './closing-process.ts'
+import { makeClosingSpools, makeClosingWork, sha256 } from './closing-work.ts'
+import { makeReportWork } from './report-work.ts'
 
-const sha256 = (): RunningDigest => {
-  const hash = createHash('sha256')
-  // The length separates texts: no two lists of texts are hashed as the same bytes.
-  return { add: (text) => void hash.update(`${text.length}:`).update(text), end: () => hash.digest('hex') }
+/** Returns the process that closes months; undefined if the database is in memory, which no other process can open. */
+const closingProcessOf = ({ settings, onStop }: Boot): ClosingProcess | undefined => {
+  const databaseUrl = settings.databaseUrl.reveal()
+  if (databaseUrl === 'sqlite::memory:') return undefined
+  const closing = makeClosingProcess({ databaseUrl, database: databaseOptionsOf(settings), dataDir: settings.dataDir })
+  onStop('the process that closes months', () => closing.close())
+  return closing
+}
+
+const gatherHere = ({ database, settings }: Boot, inputs: UsageInputs, settle: SettleMonth): GatherMonth => {
+  const spools = makeClosingSpools(settings.dataDir)
+  return makeGatherMonth({ settle, inputs, spools, digest: sha256, work: makeClosingWork(database, spools, { isAlone: false, pack: packText }) })
+}
+
+const reportHere = ({ database, onStop }: Boot): MonthReport => {
+  const renderer = makePdfRenderer()
+  onStop('the writer of reports', () => renderer.close())
+  return makeReportWork(database, renderer)
 }
 
 /** Provides the months of usage. */
-export const provideUsageMonths: Provide = (container, { database, settings }) => {
+export const provideUsageMonths: Provide = (container, boot) => {
+  const { database } = boot
   const months = makeSqlMonthStore(database)
   const consumption = makeSqlConsumptionStore(database)
   const inputs = makeSqlUsageInputs(database)
@@ -48,23 +67,19 @@ export const provideUsageMonths: Provide = (container, { database, settings }) =
     )
     return notifyAfterCommit(unitOfWork, resolve(OutboxNotifierToken))
   })
-  container.provide(ProductViewsToken, (resolve) => {
-    const views = resolve(UsageViewStoreToken)
-    return { write: (monthId, month) => buildViews(views, monthId, month) }
-  })
+  const closing = closingProcessOf(boot)
+  container.provideValue(MonthReportToken, closing?.report ?? reportHere(boot))
   container.provide(CloseMonthToken, (resolve) =>
     makeCloseMonth({
-      inputs,
-      // Beside the database, whose disk has room for a month.
-      spools: makeSpools(join(settings.dataDir, 'usage')),
+      gather:
+        closing?.gather ??
+        gatherHere(boot, inputs, makeSettleMonth({ clock: resolve(ClockToken), clusters: resolve(UsageClusterStoreToken), unitOfWork: resolve(UsageUpkeepUnitOfWorkToken) })),
       digest: sha256,
       clock: resolve(ClockToken),
       leases: resolve(LeaseStoreToken),
       newHolder: randomUUID,
       months: resolve(MonthStoreToken),
       unitOfWork: resolve(MonthUnitOfWorkToken),
-      settle: makeSettleMonth({ clock: resolve(ClockToken), clusters: resolve(UsageClusterStoreToken), unitOfWork: resolve(UsageUpkeepUnitOfWorkToken) }),
-      views: resolve(ProductViewsToken),
       report: resolve(MonthReportToken),
     }),
   )

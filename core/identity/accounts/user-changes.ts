@@ -15,12 +15,11 @@ import type { AttemptThrottle } from '../authentication/ports.ts'
 import type { MailOccasion } from '../emails/account-mail.ts'
 import { passwordChangedMail, postIfAddressed, renamedMail } from '../emails/account-mail.ts'
 import { parseEmailAddress } from '../emails/email-address.ts'
-import { movePrimaryEmail, replacePrimaryEmail } from '../emails/primary-email.ts'
+import { movePrimaryEmail, replacePrimaryEmail } from '../emails/own-emails.ts'
 import type { DomainNames, IdentityChanges, IdentityStores } from '../ports.ts'
-import { ownSecondFactorRefusal, resetSecondFactorOf } from '../second-factor/reset.ts'
+import { ownSecondFactorRefusal, resetSecondFactorOf } from '../second-factor/enrollment.ts'
 import type { EmailAddress, User, UserChanges } from '../types.ts'
-import { UserNameRefused } from './user-creation.ts'
-import { ProfileInvalid, readProfile, userMissing } from './users.ts'
+import { UserNameRefused, ProfileInvalid, readProfile, userMissing } from './users.ts'
 
 /** The installation would have no administrator. */
 export const LastAdmin = defineFailure('LastAdmin', 'Conflict')

@@ -1,10 +1,23 @@
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../../kernel/clock.ts'
 import { parseInstant } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { defineFailure } from '../../kernel/failure.ts'
-import type { IdentityStores } from '../ports.ts'
-import type { User, UserChanges, Viewer } from '../types.ts'
+import type { UserId } from '../../kernel/ids.ts'
+import { accountNamePattern, maxAccountNameLength, parseAccountName } from '../../kernel/ids.ts'
+import { definedFields } from '../../kernel/json.ts'
+import type { Mail } from '../../kernel/mail.ts'
+import type { Call } from '../../kernel/principal.ts'
+import type { Secret } from '../../kernel/secret.ts'
+import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { auditOfUser } from '../audit.ts'
+import type { PasswordPolicy } from '../authentication/password-policy.ts'
+import { checkPassword } from '../authentication/password-policy.ts'
+import { parseEmailAddress } from '../emails/email-address.ts'
+import { removeExpiredEmailClaim } from '../emails/link-codes.ts'
+import type { DomainNames, IdentityChanges, IdentityStores, PasswordHasher } from '../ports.ts'
+import type { User, UserChanges, UserVisibility, Viewer } from '../types.ts'
 import { maySee } from '../types.ts'
 
 export const UserMissing = defineFailure('UserMissing', 'NotFound')
@@ -59,9 +72,140 @@ export const readProfile = <C extends Pick<UserChanges, 'website' | 'language'>>
 export const CreationTimeRefused = defineFailure('CreationTimeRefused', 'Unprocessable')
 
 /** Parses the RFC 3339 creation time of an imported account; undefined if it is absent. */
-export const creationTime = (text: string | undefined, now: Date): Either<Failure<'CreationTimeRefused'>, Date | undefined> => {
+const creationTime = (text: string | undefined, now: Date): Either<Failure<'CreationTimeRefused'>, Date | undefined> => {
   if (text === undefined) return right(undefined)
   const at = parseInstant(text)
   if (at !== undefined && at.getTime() >= 0 && at.getTime() <= now.getTime()) return right(at)
   return left(CreationTimeRefused('created_at: must be an RFC 3339 date-time since 1970 that is not in the future, such as 2024-05-01T08:00:00Z.'))
+}
+
+export const UserNameRefused = defineFailure('UserNameRefused', 'Unprocessable')
+
+export interface CreateUserDeps {
+  readonly unitOfWork: UnitOfWork<IdentityChanges>
+  readonly hasher: PasswordHasher
+  readonly passwords: PasswordPolicy
+  readonly domains: DomainNames
+  readonly clock: Clock
+}
+
+export interface CreateUserInput {
+  readonly login: string
+  readonly email: string
+  readonly password: Secret
+  readonly fullName?: string | undefined
+  readonly mustChangePassword?: boolean | undefined
+  readonly isAdmin?: boolean | undefined
+  readonly restricted?: boolean | undefined
+  readonly visibility?: UserVisibility | undefined
+  /** For an imported user: when the account was created. Defaults to now. */
+  readonly createdAt?: Date | undefined
+  /** Notifies the user by mail that the account exists. */
+  readonly sendsNotice?: boolean | undefined
+  /** For the operator at the command line: permits a name that is a reserved word. */
+  readonly allowsReservedName?: boolean
+}
+
+export type CreateUserFailure =
+  | Failure<'UserNameRefused'>
+  | Failure<'UserNameTaken'>
+  | Failure<'EmailInvalid'>
+  | Failure<'EmailTaken'>
+  | Failure<'PasswordTooWeak'>
+  | Failure<'TooManyAttempts'>
+
+/** Contains no password: other people may read a mail. */
+const noticeMail = (to: string, login: string, id: UserId): Mail => ({
+  to,
+  subject: 'An account was created for you',
+  paragraphs: [`An administrator created the account ${login} for you.`, 'Ask the administrator for the password, or request a new one by this address.'],
+  accountId: id,
+})
+
+const nameRefusal = (input: CreateUserInput): Failure<'UserNameRefused'> | undefined => {
+  const isWellFormed = input.login.length <= maxAccountNameLength && accountNamePattern.test(input.login)
+  if (input.allowsReservedName === true && isWellFormed) return undefined
+  const name = parseAccountName(input.login)
+  return isLeft(name) ? UserNameRefused(name.left.message) : undefined
+}
+
+/**
+ * Creates a user with a primary address that counts as verified, since an administrator supplies it. Takes one
+ * transaction; the password is hashed before it.
+ */
+export const makeCreateUser =
+  (deps: CreateUserDeps) =>
+  async (call: Call<User>, input: CreateUserInput): Outcome<CreateUserFailure, User> => {
+    const refused = nameRefusal(input)
+    if (refused !== undefined) return left(refused)
+    const email = parseEmailAddress(input.email, deps.domains)
+    if (isLeft(email)) return email
+    const fullName = input.fullName ?? ''
+    const password = checkPassword(deps.passwords, input.password, { login: input.login, emails: [email.right.text], fullName })
+    if (isLeft(password)) return password
+    const phc = await deps.hasher.hash(password.right)
+    if (isLeft(phc)) return phc
+    return deps.unitOfWork.run<CreateUserFailure, User>(call, async (stores) => {
+      const now = deps.clock.now()
+      const id = await stores.users.insert({
+        login: input.login,
+        fullName,
+        passwordPhc: phc.right,
+        mustChangePassword: input.mustChangePassword ?? false,
+        isAdmin: input.isAdmin ?? false,
+        isActive: true,
+        restricted: input.restricted ?? false,
+        visibility: input.visibility ?? 'public',
+        createdAt: input.createdAt ?? now,
+      })
+      if (isLeft(id)) return id
+      await removeExpiredEmailClaim(stores, email.right.key, now)
+      const added = await stores.emails.insert(id.right, email.right, true, true, now)
+      if (isLeft(added)) return added
+      const shown = { is_admin: input.isAdmin ?? false, ...definedFields({ created_at: input.createdAt?.toISOString() }) }
+      await stores.audit.record(auditOfUser({ id: id.right, login: input.login }, 'user.created', shown))
+      if (input.sendsNotice === true) await stores.mail.post(noticeMail(email.right.text, input.login, id.right))
+      const user = await stores.users.byId(id.right)
+      if (user === undefined) throw new Error('a user that was just inserted is not there')
+      return right(user)
+    })
+  }
+
+export interface ImportUserInput extends Omit<CreateUserInput, 'createdAt'> {
+  /** When an imported account was created, as an RFC 3339 instant. Absent: now. */
+  readonly createdAt: string | undefined
+}
+
+/** Like `makeCreateUser`, for a site admin who may also name the creation time of an imported account. */
+export const makeImportUser = (deps: CreateUserDeps) => {
+  const create = makeCreateUser(deps)
+  return async (call: Call<User>, input: ImportUserInput): Outcome<CreateUserFailure | Failure<'CreationTimeRefused'>, User> => {
+    const createdAt = creationTime(input.createdAt, deps.clock.now())
+    return isLeft(createdAt) ? createdAt : create(call, { ...input, createdAt: createdAt.right })
+  }
+}
+
+export interface CreateFirstAdminDeps extends CreateUserDeps {
+  readonly stores: IdentityStores
+}
+
+export interface FirstAdminInput {
+  readonly login: string
+  readonly email: string
+  readonly password: Secret
+}
+
+/**
+ * Creates the first site admin if the store has none, and returns whether this call created one. Two instances that
+ * start concurrently try the same name, and the unique key admits one: the other finds an admin and returns `false`.
+ */
+export const makeCreateFirstAdmin = (deps: CreateFirstAdminDeps) => {
+  const createUser = makeCreateUser(deps)
+  return async (call: Call, input: FirstAdminInput): Outcome<CreateUserFailure, boolean> => {
+    if (await deps.stores.users.hasAdmin()) return right(false)
+    const created = await createUser(call, { ...input, isAdmin: true, allowsReservedName: true })
+    if (!isLeft(created)) return right(true)
+    const isRace = created.left.tag === 'UserNameTaken' || created.left.tag === 'EmailTaken'
+    return isRace && (await deps.stores.users.hasAdmin()) ? right(false) : left(created.left)
+  }
 }

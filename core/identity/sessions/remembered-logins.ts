@@ -12,11 +12,10 @@ import type { MailOccasion } from '../emails/account-mail.ts'
 import { postIfAddressed, stolenLoginMail } from '../emails/account-mail.ts'
 import type { IdentityChanges, IdentitySettings, IdentityStores, TokenDigest } from '../ports.ts'
 import { NotAuthenticated } from '../ports.ts'
-import { randomBase62 } from '../tokens/token-format.ts'
+import { randomBase62 } from '../tokens/access-tokens.ts'
 import type { User } from '../types.ts'
 import type { BusPasses, RememberedLogin, ResumedSession, SessionResumption } from './ports.ts'
-import { checkRememberSecret } from './session-rules.ts'
-import { newSessionKey, openSession } from './sessions.ts'
+import { checkRememberSecret, newSessionKey, openSession } from './sessions.ts'
 
 /** About 131 bits. The series identifies the row and does not change. */
 const seriesLength = 22

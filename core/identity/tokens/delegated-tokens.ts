@@ -19,7 +19,7 @@ import type { CreateTokenDeps } from './access-tokens.ts'
 import type { ClusterTokens, ConfinedTokens, CustomTokenIssuer, TokenCluster } from './ports.ts'
 import { ConfinedTokenExceeds, ConfinedTokenRefused } from './ports.ts'
 import { exceeds, parseScopeWords, scopeCovers, scopeSetOf, wordsOfScope } from './scopes.ts'
-import { lastEightOf, makeAccessToken } from './token-format.ts'
+import { lastEightOf, makeAccessToken } from './access-tokens.ts'
 
 /** The audit rows about a cluster for which a token was created. They are in the log of the owner of the cluster. */
 const auditOfCluster = defineAudit('cluster', ['cluster.token_created'], ({ id, name, ownerId }: TokenCluster) => ({

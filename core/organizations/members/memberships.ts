@@ -13,8 +13,7 @@ import { TeamNameTaken } from '../ports.ts'
 import type { LockedOrganization, TeamChangeDeps } from '../teams/team-rules.ts'
 import { defaultTeamType, withLockedOrganization, leaveTeam, permissionsOfTeam } from '../teams/team-rules.ts'
 import type { MembershipRole, Organization, Team } from '../types.ts'
-import { findNewMember } from './accounts.ts'
-import { levelOfRole, levelOfTeam, mayChange, mayGive, mustHold } from './rights.ts'
+import { findNewMember, levelOfRole, levelOfTeam, mayChange, mayGive, mustHold } from './member-rules.ts'
 
 /**
  * Reports whether the teams match the role. A member needs a team at or below the role's level; admins and owners need

@@ -17,14 +17,21 @@ import {
   OrganizationInUse,
   OrganizationMissing,
 } from '../failures.ts'
-import { isShown, userIdOf } from '../members/accounts.ts'
+import { isShown, userIdOf } from '../members/member-rules.ts'
 import type { MembershipStore, NewTeam, OrganizationStore, OrganizationStores } from '../ports.ts'
 import type { Organization } from '../types.ts'
-import { ownersTeamName, parseOrganizationName } from './names.ts'
-import type { ProfileInput } from './profile.ts'
-import { emptyProfile, ordinaryOrgType, parseProfile } from './profile.ts'
-import type { Viewer } from './visibility.ts'
-import { canSee, viewerIn, viewerOf, visibleWithoutMembership } from './visibility.ts'
+import type { ProfileInput, Viewer } from './organization-rules.ts'
+import {
+  ownersTeamName,
+  parseOrganizationName,
+  emptyProfile,
+  ordinaryOrgType,
+  parseProfile,
+  canSee,
+  viewerIn,
+  viewerOf,
+  visibleWithoutMembership,
+} from './organization-rules.ts'
 
 export interface CreateOrganizationInput extends ProfileInput {
   readonly name: string

@@ -10,8 +10,7 @@ import { secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { auditOfOrganization } from '../audit.ts'
 import { OrganizationMissing, PolicyChanged, PolicyRefused } from '../failures.ts'
-import type { OrganizationStores } from '../ports.ts'
-import type { DueNotice, OrganizationPolicy, PolicyContent, PolicyStore, SecondFactorNotice } from './ports.ts'
+import type { OrganizationStores, DueNotice, OrganizationPolicy, PolicyContent, PolicyStore, SecondFactorNotice } from '../ports.ts'
 
 export const maxGraceDays = 90
 export const maxTokenLifeDays = 3650

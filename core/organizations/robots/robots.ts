@@ -1,19 +1,24 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { changedFields, isUnchanged } from '../../kernel/json.ts'
+import type { ConfinedTokenInput, ConfinedTokens } from '../../identity/tokens/ports.ts'
+import { ConfinedTokenRefused } from '../../identity/tokens/ports.ts'
+import type { AccessTokenRecord, NewAccessToken } from '../../identity/types.ts'
 import type { Clock } from '../../kernel/clock.ts'
+import { dayMilliseconds, parseInstant } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
-import type { OrgId, TeamId, UserId } from '../../kernel/ids.ts'
+import type { OrgId, TeamId, TokenId, UserId } from '../../kernel/ids.ts'
 import { accountNamePattern } from '../../kernel/ids.ts'
+import { changedFields, isUnchanged } from '../../kernel/json.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
-import { auditOfRobot } from '../audit.ts'
-import { RobotChanged, RobotMissing, RobotRefused } from '../failures.ts'
-import { levelOfTeam, mayGive, mustHold } from '../members/rights.ts'
+import type { Secret } from '../../kernel/secret.ts'
+import { auditOfRobot, auditOfToken } from '../audit.ts'
+import { RobotChanged, RobotMissing, RobotRefused, RobotTokenMissing } from '../failures.ts'
+import { levelOfTeam, mayGive, mustHold } from '../members/member-rules.ts'
 import type { LockedOrganization, TeamChangeDeps } from '../teams/team-rules.ts'
-import { withLockedOrganization, isOwnersTeam, permissionsOfTeam } from '../teams/team-rules.ts'
+import { isOwnersTeam, permissionsOfTeam, withLockedOrganization } from '../teams/team-rules.ts'
 import type { Team } from '../types.ts'
-import type { Robot, RobotStore } from './ports.ts'
-import { maxRobotNameLength } from './ports.ts'
+import type { Robot, RobotStore } from '../ports.ts'
+import { maxRobotNameLength } from '../ports.ts'
 
 const maxRobots = 100
 const maxTeamsOfRobot = 50
@@ -25,7 +30,7 @@ const parseRobotName = (text: string): Either<Failure<'RobotRefused'>, string> =
     : left(RobotRefused(`A robot account's name has 1 to ${maxRobotNameLength} letters or digits, with single "-", "_" or "." between them.`))
 
 /** Reads teams for a robot. Refuses foreign teams and the team Owners, which is for people. */
-export const readRobotTeams = async (
+const readRobotTeams = async (
   { stores, organization }: LockedOrganization,
   teamIds: readonly TeamId[],
 ): Outcome<Failure<'RobotRefused'>, readonly Team[]> => {
@@ -42,7 +47,7 @@ export const readRobotTeams = async (
 }
 
 /** Checks that a caller who puts a robot into teams, or creates a token for it, holds all that these teams give. */
-export const checkRobotRights = async ({ stores, rights }: LockedOrganization, teams: readonly Team[]): Outcome<Failure<'BeyondOwnRights'>, void> => {
+const checkRobotRights = async ({ stores, rights }: LockedOrganization, teams: readonly Team[]): Outcome<Failure<'BeyondOwnRights'>, void> => {
   for (const team of teams) {
     const given = mayGive(rights, levelOfTeam(team.permission), await permissionsOfTeam(stores.teams, team))
     if (isLeft(given)) return given
@@ -50,7 +55,7 @@ export const checkRobotRights = async ({ stores, rights }: LockedOrganization, t
   return right(undefined)
 }
 
-export const robotMissing = (): Failure<'RobotMissing'> => RobotMissing('The robot account does not exist in the organization.')
+const robotMissing = (): Failure<'RobotMissing'> => RobotMissing('The robot account does not exist in the organization.')
 
 export interface RobotRef {
   readonly orgId: OrgId
@@ -179,5 +184,95 @@ export const makeDeleteRobot =
       if (robot === undefined) return left(robotMissing())
       await stores.robots.remove(orgId, id)
       await stores.audit.record(auditOfRobot(robot, 'robot.deleted'))
+      return right(undefined)
+    })
+
+type RobotTokenFailure = Failure<
+  | 'RobotMissing'
+  | 'RobotRefused'
+  | 'BeyondOwnRights'
+  | 'OrganizationMissing'
+  | 'ConfinedTokenRefused'
+  | 'ConfinedTokenExceeds'
+  | 'TokenNameTaken'
+>
+
+export interface CreateRobotTokenInput extends Omit<ConfinedTokenInput, 'expiresAt'> {
+  readonly orgId: OrgId
+  readonly robotId: UserId
+  /** An RFC 3339 instant. */
+  readonly expiresAt: string | undefined
+}
+
+export interface CreatedRobotToken {
+  readonly record: AccessTokenRecord
+  /** The plain value. It is available only here. */
+  readonly value: Secret
+}
+
+/**
+ * Creates an access token for a robot account, restricted to its organization. The caller must hold all that the robot
+ * holds.
+ */
+export const makeCreateRobotToken =
+  (deps: TeamChangeDeps & { readonly confinedTokens: ConfinedTokens }) =>
+  async (call: SignedInCall<CreatedRobotToken>, { orgId, robotId, ...input }: CreateRobotTokenInput): Outcome<RobotTokenFailure, CreatedRobotToken> => {
+    const expiresAt = input.expiresAt === undefined ? undefined : parseInstant(input.expiresAt)
+    if (input.expiresAt !== undefined && expiresAt === undefined) {
+      return left(ConfinedTokenRefused('expires_at: must be an RFC 3339 date-time.'))
+    }
+    return withLockedOrganization<RobotTokenFailure, CreatedRobotToken>(deps, call, orgId, async (held) => {
+      const { stores, rights } = held
+      const isAllowed = mustHold(rights, 'manage robot accounts')
+      if (isLeft(isAllowed)) return isAllowed
+      const robot = await stores.robots.find(orgId, robotId)
+      if (robot === undefined) return left(robotMissing())
+      const teams = await readRobotTeams(held, robot.teamIds)
+      if (isLeft(teams)) return teams
+      const given = await checkRobotRights(held, teams.right)
+      if (isLeft(given)) return given
+      const prepared = deps.confinedTokens.prepare(call.principal, { userId: robotId, onlyOrgId: orgId }, { ...input, expiresAt })
+      if (isLeft(prepared)) return prepared
+      const { row, value } = prepared.right
+      const fits = await fitsPolicy(held, row)
+      if (isLeft(fits)) return fits
+      const id = await stores.accessTokens.insert(row)
+      if (isLeft(id)) return id
+      const facts = { robot: robot.login, scopes: row.scopeWords, expires_at: row.expiresAt?.toISOString() ?? null }
+      await stores.audit.record(auditOfToken({ id: id.right, name: row.name, orgId }, 'robot.token_created', facts))
+      return right({ record: { ...row, id: id.right, lastUsedAt: undefined }, value })
+    })
+  }
+
+/** Checks the lifetime of a token against the organization's policy. A token that the policy refuses is not created. */
+const fitsPolicy = async (
+  { stores, organization }: LockedOrganization,
+  { createdAt, expiresAt }: NewAccessToken,
+): Outcome<Failure<'RobotRefused'>, void> => {
+  const maxDays = (await stores.policies.find(organization.id))?.maxTokenLifeDays ?? 0
+  if (maxDays === 0) return right(undefined)
+  return expiresAt !== undefined && expiresAt.getTime() - createdAt.getTime() < (maxDays + 1) * dayMilliseconds
+    ? right(undefined)
+    : left(RobotRefused(`The organization takes only tokens that live no longer than ${maxDays} days: set an expiry.`))
+}
+
+export interface DeleteRobotTokenInput {
+  readonly orgId: OrgId
+  readonly robotId: UserId
+  readonly id: TokenId
+}
+
+/** Revokes a token of a robot account. */
+export const makeDeleteRobotToken =
+  (deps: TeamChangeDeps) =>
+  (
+    call: SignedInCall,
+    { orgId, robotId, id }: DeleteRobotTokenInput,
+  ): Outcome<Failure<'RobotTokenMissing' | 'OrganizationMissing'>, void> =>
+    withLockedOrganization<Failure<'RobotTokenMissing' | 'OrganizationMissing'>, void>(deps, call, orgId, async ({ stores }) => {
+      const robot = await stores.robots.find(orgId, robotId)
+      const name = robot === undefined ? undefined : await stores.accessTokens.remove(robotId, id)
+      if (robot === undefined || name === undefined) return left(RobotTokenMissing('The token of the robot account does not exist.'))
+      await stores.audit.record(auditOfToken({ id, name, orgId }, 'robot.token_revoked', { robot: robot.login }))
       return right(undefined)
     })

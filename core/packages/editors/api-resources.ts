@@ -1,11 +1,11 @@
 import { isLeft, map, right } from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import type { MemberCluster, MemberFailure } from '../../clusters/ports.ts'
+import { getOrMake } from '../../kernel/cache.ts'
 import type { Outcome } from '../../kernel/failure.ts'
 import type { FreeObject, Json } from '../../kernel/json.ts'
-import { isObject } from '../../kernel/json.ts'
-import { apiRootOf, groupVersionOf } from '../releases/api-paths.ts'
-import { own, ownObject, ownText } from './json-members.ts'
+import { isObject, own, ownObject, ownText } from '../../kernel/json.ts'
+import { apiRootOf, groupVersionOf } from '../releases/kubernetes-objects.ts'
 import type { ResourceId } from './types.ts'
 
 /** One resource as the cluster's API lists it. */
@@ -54,11 +54,7 @@ const makeLists = (cluster: MemberCluster, signal: AbortSignal): Lists => {
     if (isLeft(answer)) return answer
     return right(answer.right.status === 200 ? itemsOf(answer.right.json, 'resources').map(toResource).filter(({ plural }) => safePlural.test(plural)) : [])
   }
-  return (apiVersion) => {
-    const known = asked.get(apiVersion) ?? ask(apiVersion)
-    asked.set(apiVersion, known)
-    return known
-  }
+  return (apiVersion) => getOrMake(asked, apiVersion, () => ask(apiVersion))
 }
 
 /** Returns an ApiResources that queries the cluster as the caller, for the duration of one unit of work. */

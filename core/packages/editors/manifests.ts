@@ -3,12 +3,140 @@ import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { FreeObject } from '../../kernel/json.ts'
 import type { Chart, ChartTexts } from '../charts/ports.ts'
 import type { ManifestObject } from '../releases/kubernetes-objects.ts'
-import { objectsOf } from '../releases/kubernetes-objects.ts'
+import { groupVersionOf, objectsOf } from '../releases/kubernetes-objects.ts'
 import type { HelmRendering } from '../releases/ports.ts'
-import { own, ownText } from './json-members.ts'
+import { own, ownText } from '../../kernel/json.ts'
 import { EditorUnfit } from './ports.ts'
-import { resourceFilenames, resourceKey } from './resource-keys.ts'
 import type { MissingObject, ResourceFile } from './types.ts'
+
+/**
+ * Words that keys of editor models write in capitals after the first word. They are part of the interface: a key made by
+ * other rules does not match any key in a chart's values.
+ */
+const acronyms: ReadonlySet<string> = new Set(
+  (
+    'ACK ACL ADSL AES ANSI API ARP ATM BGP BSS CCITT CHAP CIDR CIR CLI CMOS CPE CPU CRC CRT CSMA DCE DEC DES DHCP DMI DNS DRAM DSL ' +
+    'DSLAM DTE EHA EIA EIGRP EOF ESS FCC FCS FDDI FTP GBIC GEPOF HDLC HTML HTTP HTTPS IANA ICMP ID IDF IDS IEEE IETF IMAP IP IPS ' +
+    'ISDN ISP JSON JWT LACP LAN LAPB LAPF LLC MAC MC MDF MIB MPLS MTU NAC NAT NBMA NIC NRZ NRZI NVRAM OIDC OK OSI OSPF OUI PAP PAT ' +
+    'PC PCM PDU PIM POP3 POTS PPP PPTP PTT PVST RAM RARP RCP RFC RIP RLL ROM RSTP RTP SDLC SFD SFP SLARP SLIP SMTP SNA SNAP SNMP ' +
+    'SOF SQL SRAM SSH SSID STP SYN TDM TFTP TIA TOFU UDP URI URL USB UTF8 UTP UUID VC VLAN VLSM VPN W3C WAN WEP WPA WWW'
+  ).split(' '),
+)
+
+const separators = /[\s_:/-]/
+const capital = /\p{Lu}/u
+const kept = /[\p{L}\p{Nd}\p{P}`]/u
+const letterOrDigit = /[^\p{L}\p{Nd}]/gu
+
+/** Longer than any Kubernetes name. */
+const maxLength = 512
+
+const asWord = (text: string): string => {
+  const trimmed = text.replace(/^[\s_:/-]+|[\s_:/-]+$/g, '')
+  const upper = trimmed.toUpperCase()
+  return acronyms.has(upper) ? upper : trimmed
+}
+
+/** Splits at separators and before a capital letter that does not follow another one; acronyms are returned in capitals. */
+const wordsOf = (whole: string): readonly string[] => {
+  const text = whole.trim().slice(0, maxLength)
+  const words: string[] = []
+  let word = ''
+  let isAfterCapital = false
+  for (const sign of text) {
+    const isCapital = capital.test(sign)
+    const startsWord = separators.test(sign) || (isCapital && !isAfterCapital)
+    if (startsWord || !kept.test(sign)) {
+      words.push(asWord(word))
+      word = startsWord ? sign : ''
+    } else word += sign
+    isAfterCapital = isCapital
+  }
+  words.push(asWord(word))
+  const only = asWord(text)
+  return acronyms.has(only) ? [only] : words.map((part) => part.replace(letterOrDigit, '')).filter((part) => part !== '')
+}
+
+const capitalised = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)
+
+/** `kubedb_com` is `kubedbCom`, `MongoDB` is `mongoDB`, `API` is `api`. */
+export const camelCase = (text: string): string => {
+  const [first = '', ...rest] = wordsOf(text)
+  return first.toLowerCase() + rest.map(capitalised).join('')
+}
+
+/** `kubedb_com` is `KubedbCom`. */
+export const pascalCase = (text: string): string => capitalised(camelCase(text))
+
+/** `MongoDB` is `mongo_db`, `-my-config` is `my_config`. */
+export const snakeCase = (text: string): string => wordsOf(text).join('_').toLowerCase()
+
+/** `my_config` is `my-config`. */
+export const dashCase = (text: string): string => wordsOf(text).join('-').toLowerCase()
+
+/** The parts of a key or file name. */
+export interface NamedResource {
+  /** `v1`, `apps/v1`. */
+  readonly apiVersion: string
+  readonly kind: string
+  readonly name: string
+}
+
+const groupWord = (apiVersion: string): string =>
+  pascalCase(groupVersionOf(apiVersion).group.replace(/\.k8s\.io$/, '').replace(/\.kubernetes\.io$/, '').replaceAll('.', '_'))
+
+const behind = (name: string, prefix: string): string => (name.startsWith(prefix) ? name.slice(prefix.length) : name)
+
+/**
+ * Returns the key of an object in a model: `kubedbComMongoDB`, `appApplication`, `secret_config`.
+ * @param releaseName the prefix of the names of the release's objects; empty in feature-set editors, whose objects have
+ * names of their own.
+ */
+export const resourceKey = ({ apiVersion, kind, name }: NamedResource, releaseName: string): string => {
+  const key = camelCase(groupWord(apiVersion) + kind)
+  const suffix = snakeCase(behind(name, releaseName))
+  return suffix === '' ? key : `${key}_${suffix}`
+}
+
+/** Returns the part of a key after the kind, as it appears in a name: `config` of `secret_config`; empty if there is none. */
+export const nameSuffixOf = (key: string): string => {
+  const at = key.indexOf('_')
+  return at === -1 ? '' : dashCase(key.slice(at + 1))
+}
+
+/** Returns the name of the object with this key in a release. */
+export const nameOfKey = (key: string, releaseName: string): string => {
+  const suffix = nameSuffixOf(key)
+  return suffix === '' ? releaseName : `${releaseName}-${suffix}`
+}
+
+const candidates = ({ apiVersion, kind, name }: NamedResource, releaseName: string): readonly string[] => {
+  const suffix = pascalCase(behind(name, releaseName).replaceAll('.', '-'))
+  return [snakeCase(kind), snakeCase(kind + suffix), snakeCase(groupWord(apiVersion) + kind + suffix)]
+}
+
+const tally = (words: readonly string[]): ReadonlyMap<string, number> => {
+  const counts = new Map<string, number>()
+  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1)
+  return counts
+}
+
+/**
+ * Returns unique file names without extension, in the order of the objects: the kind alone if it is unique, else with the
+ * name's suffix, else also with the group, and finally with a number.
+ */
+export const resourceFilenames = (resources: readonly NamedResource[], releaseName: string): readonly string[] => {
+  const choices = resources.map((resource) => candidates(resource, releaseName))
+  const counts = [0, 1, 2].map((length) => tally(choices.map((choice) => choice[length] ?? '')))
+  const taken = new Set<string>()
+  return choices.map((choice) => {
+    const free = choice.find((word, length) => (counts[length]?.get(word) ?? 0) === 1 && !taken.has(word)) ?? choice[2] ?? ''
+    let name = free
+    for (let number = 2; taken.has(name); number++) name = `${free}_${number}`
+    taken.add(name)
+    return name
+  })
+}
 
 const hasEvent = (hook: FreeObject, event: string): boolean => {
   const events = own(hook, 'events')

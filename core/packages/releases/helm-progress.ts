@@ -7,9 +7,20 @@ import type { FreeObject, Json } from '../../kernel/json.ts'
 import type { TaskProgress, TaskRun, TaskStep } from '../../tasks/ports.ts'
 import { asTable } from '../charts/value-tables.ts'
 import type { StorageDriver } from '../types.ts'
-import { pluralOf } from './api-paths.ts'
 import type { ManifestObject } from './kubernetes-objects.ts'
-import { askItems, askObject, hasPods, labelOf, ownWarning, pathOf, podReason, queryValue, readinessOf, takesAWhile } from './kubernetes-objects.ts'
+import {
+  pluralOf,
+  askItems,
+  askObject,
+  hasPods,
+  labelOf,
+  ownWarning,
+  pathOf,
+  podReason,
+  queryValue,
+  readinessOf,
+  takesAWhile,
+} from './kubernetes-objects.ts'
 import type { HelmEvent, HelmFailure, HelmObject } from './ports.ts'
 import type { Redact } from '../../kernel/secret.ts'
 

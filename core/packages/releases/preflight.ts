@@ -1,10 +1,9 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { FreeObject, Json } from '../../kernel/json.ts'
 import type { MemberCluster } from '../../clusters/ports.ts'
-import { askObject } from './kubernetes-objects.ts'
-import type { Chart } from '../charts/ports.ts'
-import { apiRootOf, groupVersionOf } from './api-paths.ts'
 import type { ManifestObject } from './kubernetes-objects.ts'
+import { askObject, apiRootOf, groupVersionOf } from './kubernetes-objects.ts'
+import type { Chart } from '../charts/ports.ts'
 import type { StoredParts } from './ports.ts'
 import { asTable } from '../charts/value-tables.ts'
 

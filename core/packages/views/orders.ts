@@ -16,9 +16,8 @@ import type { HelmFailure, HelmRunner } from '../releases/ports.ts'
 import type { ChartRef } from '../types.ts'
 import type { Bundle, BundlePackage } from './bundles.ts'
 import { bundleOptionView, chartCard, firstBundle, looksLikeBundle, shownVersion, singleChartView } from './bundles.ts'
-import type { GivenBundle } from './given-bundles.ts'
-import { parseGivenBundle } from './given-bundles.ts'
-import { bundleSelections, choicesOf, maxBundleLevels, maxBundles, packageSelection } from './selections.ts'
+import type { GivenBundle } from './selections.ts'
+import { bundleSelections, choicesOf, maxBundleLevels, maxBundles, packageSelection, parseGivenBundle } from './selections.ts'
 import type { BundleOptionView, ChartSelection, Order, PackageCard } from './types.ts'
 
 export type BundleFailure = HelmFailure | Failure<'ChartRefused'>

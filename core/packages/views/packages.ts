@@ -10,7 +10,7 @@ import { ChartRefused } from '../charts/ports.ts'
 import { asTable } from '../charts/value-tables.ts'
 import { versionedRef } from './bundles.ts'
 import { descriptorOf, pictureTypeOf } from './descriptors.ts'
-import { ChartFileMissing, FormatRefused } from './ports.ts'
+import { ChartFileMissing, FormatRefused } from './types.ts'
 import type { PackageView, ValuesFile } from './types.ts'
 import { definedFields } from '../../kernel/json.ts'
 

@@ -10,7 +10,7 @@ import type { ReadChartDeps, ReadChartFailure, ReadChartInput } from '../charts/
 import { openReader } from '../charts/chart-cache.ts'
 import { asTable, entriesOf, mergeTables } from '../charts/value-tables.ts'
 import { makeApiResources } from '../editors/api-resources.ts'
-import { PresetsRefused, VariantMissing } from './ports.ts'
+import { PresetsRefused, VariantMissing } from './types.ts'
 
 /** Values prepared in a cluster for charts: a ClusterChartPreset, or a ChartPreset of one namespace. */
 export interface ChartPreset {

@@ -1,3 +1,4 @@
+import { defineFailure } from '../../kernel/failure.ts'
 import type { FreeObject, Json } from '../../kernel/json.ts'
 import type { SourceRef } from '../types.ts'
 
@@ -119,3 +120,14 @@ export interface Order {
   readonly createdAt: Date
   readonly items: readonly ChartSelection[]
 }
+
+/** The choices do not form an order; the message names the missing or excess choice. */
+export const OrderRefused = defineFailure('OrderRefused', 'Unprocessable')
+/** The chart does not contain a file of that name. */
+export const ChartFileMissing = defineFailure('ChartFileMissing', 'NotFound')
+/** The file cannot be converted to the requested format. */
+export const FormatRefused = defineFailure('FormatRefused', 'Unprocessable')
+/** The resource does not have a variant of that name. */
+export const VariantMissing = defineFailure('VariantMissing', 'NotFound')
+/** The cluster does not allow the caller to read what the values depend on. */
+export const PresetsRefused = defineFailure('PresetsRefused', 'Forbidden')

@@ -1,6 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { laterByDays, parseInstant } from '../../kernel/clock.ts'
+import { uuidOf } from '../../kernel/ids.ts'
 import type { FreeObject } from '../../kernel/json.ts'
 import { isObject, listAt } from '../../kernel/json.ts'
 import { secondOf } from '../month.ts'
@@ -23,7 +24,6 @@ const maxJsonLength = 16_000
 
 const earliestCreation = Date.UTC(2000, 0, 1) / 1000
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const dnsLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 const apiGroup = /^(?=.{0,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*)?$/
 const kindName = /^[A-Za-z][A-Za-z0-9]{0,62}$/
@@ -31,12 +31,6 @@ const kindName = /^[A-Za-z][A-Za-z0-9]{0,62}$/
 type Parsed<A> = Either<EventRefusal, A>
 
 const invalid = (message: string): Parsed<never> => left({ reason: 'invalid', message })
-
-/** Returns the UID of a cluster in lower case; undefined if it is no UUID. */
-export const parseClusterUid = (text: string): string | undefined => {
-  const uid = text.toLowerCase()
-  return uuid.test(uid) ? uid : undefined
-}
 
 const parseTime = (text: string, now: Date): Parsed<UnixSeconds> => {
   const at = parseInstant(text)
@@ -56,8 +50,8 @@ const parseCreation = (text: string | undefined, at: UnixSeconds): Parsed<UnixSe
 }
 
 const parseUid = (name: string, text: string | undefined): Parsed<string> => {
-  const uid = text?.toLowerCase()
-  return uid !== undefined && uuid.test(uid) ? right(uid) : invalid(`${name} must be a UUID.`)
+  const uid = text === undefined ? undefined : uuidOf(text)
+  return uid !== undefined ? right(uid) : invalid(`${name} must be a UUID.`)
 }
 
 const isOne = <A extends string>(words: readonly A[], text: string | undefined): text is A => (words as readonly (string | undefined)[]).includes(text)

@@ -1,7 +1,8 @@
-import { dayOf, monthBounds, monthOf, oneMonthAfter } from '../month.ts'
+import { dayOf, daySeconds, hourStart, monthBounds, monthOf, oneMonthAfter } from '../month.ts'
 import type { UnixSeconds, UsageInterval } from '../types.ts'
 import type { Horizon } from './intervals.ts'
 import { deletionOf, intervalsOf } from './intervals.ts'
+import type { CutInterval } from './ports.ts'
 import type { ModeChanged, ObjectChange, ObjectIdentity, ObservedNamespace, UsageEvent } from './types.ts'
 
 /** What is known of an object before and while events are applied. */
@@ -29,7 +30,7 @@ export interface ClusterPlan {
   readonly objects: ReadonlyMap<string, ObjectState>
   readonly modes: readonly Pick<ModeChanged, 'id' | 'at' | 'mode'>[]
   readonly namespaces: readonly ObservedNamespace[]
-  /** The instants at which the cluster was heard. */
+  /** The first seconds of the hours in which the cluster was heard, each once. */
   readonly heard: readonly UnixSeconds[]
 }
 
@@ -52,7 +53,7 @@ export const planEvents = (events: readonly UsageEvent[], state: ClusterState): 
   const objects = new Map<string, ObjectState>()
   const namespaces = new Map<string, ObservedNamespace>()
   const modes: Pick<ModeChanged, 'id' | 'at' | 'mode'>[] = []
-  const heard: UnixSeconds[] = []
+  const heard = new Set<UnixSeconds>()
 
   const objectOf = (identity: ObjectIdentity): ObjectState | undefined => objects.get(identity.uid) ?? state.objects.get(identity.uid)
   const heardOf = (known: ObjectState | undefined, identity: ObjectIdentity, at: UnixSeconds, sendsHeartbeats: boolean, changes: readonly ObjectChange[]): void => {
@@ -95,10 +96,10 @@ export const planEvents = (events: readonly UsageEvent[], state: ClusterState): 
   }
   const verdicts = events.map((event) => {
     const verdict = judge(event)
-    if (verdict !== 'conflict') heard.push(event.at)
+    if (verdict !== 'conflict') heard.add(hourStart(event.at))
     return verdict
   })
-  return { verdicts, objects, modes, namespaces: [...namespaces.values()], heard }
+  return { verdicts, objects, modes, namespaces: [...namespaces.values()], heard: [...heard] }
 }
 
 /** Returns the deletion and the end of the trial of an object, as its changes say. */
@@ -141,3 +142,16 @@ export const changedIntervals = (before: ObjectState | undefined, after: ObjectS
 
 /** Returns the months of instants. */
 export const monthsOf = (instants: readonly UnixSeconds[]): readonly UsageInterval['month'][] => [...new Set(instants.map(monthOf))]
+
+/** Returns the day on or after which an object must have been heard, so that none of its intervals is cut. */
+export const silentBeforeDay = (clusterLastHeard: UnixSeconds): number => Math.floor(clusterLastHeard / daySeconds) - 1
+
+/**
+ * Returns where an interval of an object that sends heartbeats ends: at the end of the day on which the object was last heard, if its
+ * cluster was heard 24 hours later or after that; otherwise where the interval ends.
+ */
+export const cutOf = ({ from, to, lastHeardDay }: Omit<CutInterval, 'cut'>, clusterLastHeard: UnixSeconds): UnixSeconds => {
+  const silentFrom = (lastHeardDay + 1) * daySeconds
+  if (clusterLastHeard < silentFrom + daySeconds) return to
+  return Math.min(to, Math.max(from, silentFrom)) as UnixSeconds
+}

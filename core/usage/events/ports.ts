@@ -67,8 +67,11 @@ export interface ObjectUid {
 /** The objects whose usage is reported. */
 export interface UsageObjectStore {
   find(uids: readonly ObjectUid[]): Promise<readonly StoredObject[]>
-  /** Inserts objects that do not exist. Returns their ids in the same order. */
-  insert(objects: readonly NewObject[]): Promise<readonly UsageObjectId[]>
+  /**
+   * Inserts objects. Returns their ids in the same order; undefined if one of them exists, and then some of the others may have been
+   * inserted, so that the transaction must be rolled back.
+   */
+  insert(objects: readonly NewObject[]): Promise<readonly UsageObjectId[] | undefined>
   /** Writes what changes of an object: its deletion, trial, last heard day and whether it sends heartbeats. */
   update(objects: readonly StoredObject[]): Promise<void>
 }

@@ -1,3 +1,4 @@
+import { getOrMake } from '../../kernel/cache.ts'
 import { hourOfMonth, monthBounds, monthOf } from '../month.ts'
 import type { MonthKey, UnixSeconds } from '../types.ts'
 
@@ -20,8 +21,7 @@ export const hoursOf = (instants: Iterable<UnixSeconds>): ReadonlyMap<MonthKey, 
   const months = new Map<MonthKey, HeardHours>()
   for (const at of instants) {
     const month = monthOf(at)
-    const hours = months.get(month) ?? noHours()
-    months.set(month, hours)
+    const hours = getOrMake(months, month, noHours)
     const hour = hourOfMonth(at)
     hours[hour >> 3] = (hours[hour >> 3] ?? 0) | (1 << (hour & 7))
   }

@@ -17,6 +17,10 @@ export interface RecentlyHeard {
   changesNothing(clusterId: UsageClusterId, event: UsageEvent): boolean
   /** Notes what was committed. */
   note(clusterId: UsageClusterId, heard: readonly UnixSeconds[], objects: ReadonlyMap<string, ObjectState>): void
+  /** Reports whether the objects of a cluster whose creation is reported are likely to be new ones. */
+  reportsNewObjects(clusterId: UsageClusterId): boolean
+  /** Notes whether they were when they were last looked up. */
+  noteCreations(clusterId: UsageClusterId, wereNew: boolean): void
 }
 
 /** A cluster takes about 300 bytes, an object 400. */
@@ -34,6 +38,7 @@ const identityOf = ({ product, group, kind, namespace, namespaceUid, name, creat
 export const makeRecentlyHeard = (caches: Caches): RecentlyHeard => {
   const clusters = caches.make<UsageClusterId, ReadonlyMap<number, HeardHours>>({ maxEntries: maxClusters })
   const objects = caches.make<string, HeardObject>({ maxEntries: maxObjects })
+  const repeating = caches.make<UsageClusterId, object>({ maxEntries: maxClusters })
   const includes = (clusterId: UsageClusterId, heard: readonly UnixSeconds[]): boolean => {
     const known = clusters.get(clusterId)
     if (known === undefined) return heard.length === 0
@@ -64,5 +69,7 @@ export const makeRecentlyHeard = (caches: Caches): RecentlyHeard => {
         if (sendsHeartbeats) objects.set(`${clusterId}/${uid}`, { identity: identityOf(identity), lastHeardDay })
       }
     },
+    reportsNewObjects: (clusterId) => repeating.get(clusterId) === undefined,
+    noteCreations: (clusterId, wereNew) => (wereNew ? repeating.delete(clusterId) : repeating.set(clusterId, {})),
   }
 }

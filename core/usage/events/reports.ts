@@ -5,12 +5,14 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { Unavailable } from '../../kernel/failure.ts'
 import type { AccountId } from '../../kernel/ids.ts'
+import { uuidOf } from '../../kernel/ids.ts'
+import type { Log } from '../../kernel/log.ts'
 import type { Call, OwnCall, SignedInCall } from '../../kernel/principal.ts'
+import type { Secret } from '../../kernel/secret.ts'
 import { token } from '../../kernel/token.ts'
 import { hourStart, monthOf, secondOf } from '../month.ts'
 import type { UnixSeconds, UsageClusterId } from '../types.ts'
-import { maxEvents, parseClusterUid, parseEvent } from './event-rules.ts'
-import { makeGroupCommit } from './group-commit.ts'
+import { maxEvents, parseEvent } from './event-rules.ts'
 import type { Verdict } from './plan.ts'
 import type { UsageClusterStore } from './ports.ts'
 import { UsageClusterUnknown, UsageEventsInvalid } from './ports.ts'
@@ -60,7 +62,8 @@ type Parsed = readonly Either<EventRefusal, UsageEvent>[]
 /** For this long a cluster that was known is not looked up again. */
 const knownMilliseconds = 60_000
 const maxKnown = 20_000
-const maxGroup = 2000
+/** A full batch has a transaction of its own: of two in one, the senders of both would wait for both. */
+const maxGroup = 1000
 
 export const makeEventReports = (deps: ReportDeps): EventReports => {
   const { clock, recent, recordEvents, ownCall, tally, transactions } = deps
@@ -75,7 +78,7 @@ export const makeEventReports = (deps: ReportDeps): EventReports => {
 
   const report = async ({ ownerId, clusterUid, events }: EventReport, recordThose: (batch: ClusterEvents, parsed: Parsed) => Promise<readonly Verdict[]>): Outcome<ReportFailure, readonly EventResult[]> => {
     if (events.length === 0 || events.length > maxEvents) return left(UsageEventsInvalid(`A report has 1 to ${maxEvents} events.`))
-    const uid = parseClusterUid(clusterUid)
+    const uid = uuidOf(clusterUid)
     if (uid === undefined) return left(UsageEventsInvalid('clusterUID must be a UUID: the UID of the namespace kube-system.'))
     const now = clock.now()
     const parsed = events.map((event) => parseEvent(event, now))
@@ -116,7 +119,11 @@ const storing = (call: SignedInCall<readonly EventResult[]>, answerOf: (verdicts
   return { ...rest, keyed: answer === undefined ? change : { ...change, answer: (verdicts) => answer(answerOf(verdicts)) } }
 }
 
-const validOf = (parsed: Parsed): readonly UsageEvent[] => parsed.flatMap((each) => (isLeft(each) ? [] : [each.right]))
+const validOf = (parsed: Parsed): readonly UsageEvent[] => {
+  const valid: UsageEvent[] = []
+  for (const each of parsed) if (!isLeft(each)) valid.push(each.right)
+  return valid
+}
 
 const resultsOf = (events: readonly ReportedEvent[], parsed: Parsed, verdicts: readonly Verdict[]): readonly EventResult[] => {
   let next = 0
@@ -150,5 +157,136 @@ const makeClusterOf = ({ clusters, clock, caches }: ReportDeps) => {
     const id = heard === undefined ? undefined : await clusters.ensure(ownerId, clusterUid, hourStart(heard), monthOf(secondOf(now)))
     known.set(key, { id, until: now.getTime() + knownMilliseconds })
     return right(id)
+  }
+}
+
+/** Work that is done for several callers at once. */
+export type GroupCommit<Item, Result> = (item: Item) => Promise<Result>
+
+export interface GroupCommitOptions<Item, Result> {
+  /** Does the work for items that came together, and returns their results in the same order. */
+  readonly run: (items: readonly Item[]) => Promise<readonly Result[]>
+  readonly weightOf: (item: Item) => number
+  /** The most weight of the items of one run. An item that is heavier runs alone. */
+  readonly maxWeight: number
+  /** How many runs may be under way at the same time. */
+  readonly maxRuns: number
+  /** Reports whether an error concerns all items alike, so that trying each alone is of no use. */
+  readonly isCommon: (error: unknown) => boolean
+}
+
+interface Waiting<Item, Result> {
+  readonly item: Item
+  readonly resolve: (result: Result) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * Collects the items that arrive while earlier ones are being worked on, and does the work for all of them at once. An item never
+ * waits for others to arrive. If a run of several items fails, each of them is tried alone, so that none fails for another's fault.
+ */
+export const makeGroupCommit = <Item, Result>({ run, weightOf, maxWeight, maxRuns, isCommon }: GroupCommitOptions<Item, Result>): GroupCommit<Item, Result> => {
+  const waiting: Waiting<Item, Result>[] = []
+  let runs = 0
+
+  const take = (): readonly Waiting<Item, Result>[] => {
+    let weight = 0
+    let count = 0
+    for (const { item } of waiting) {
+      weight += weightOf(item)
+      if (count > 0 && weight > maxWeight) break
+      count += 1
+    }
+    return waiting.splice(0, count)
+  }
+  const settle = async (group: readonly Waiting<Item, Result>[]): Promise<void> => {
+    try {
+      const results = await run(group.map(({ item }) => item))
+      for (const [index, { resolve }] of group.entries()) resolve(results[index] as Result)
+    } catch (error) {
+      if (group.length === 1 || isCommon(error)) for (const { reject } of group) reject(error)
+      else for (const one of group) await settle([one])
+    }
+  }
+  const next = (): void => {
+    while (runs < maxRuns && waiting.length > 0) {
+      runs += 1
+      void settle(take()).finally(() => {
+        runs -= 1
+        next()
+      })
+    }
+  }
+  return (item) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ item, resolve, reject })
+      // Those that arrive in the same turn of the event loop run together.
+      if (runs < maxRuns && waiting.length === 1) queueMicrotask(next)
+    })
+}
+
+/** A message with events from the bus. */
+export interface UsageMessage {
+  /** The account that sent it, as the bus says; never from the message itself. */
+  readonly ownerId: AccountId | undefined
+  readonly body: Uint8Array
+  /** How often it was delivered, this time included. */
+  readonly deliveries: number
+}
+
+/** What becomes of a message: it is acknowledged, never delivered again, or delivered again later. */
+export type MessageFate = { readonly kind: 'done' } | { readonly kind: 'never' } | { readonly kind: 'later'; readonly seconds: number }
+
+/** Records the events of a message. Returns after the commit; never throws. */
+export type HandleUsageMessage = (message: UsageMessage) => Promise<MessageFate>
+
+/** Receives messages with events for as long as the service runs. */
+export interface UsageIntake {
+  /** Starts receiving, with unlimited retries; never throws. */
+  start(): void
+}
+export const UsageIntakeToken = token<UsageIntake>('usage.UsageIntake')
+
+/** Issues credentials with which a program of an account publishes events. */
+export interface UsageCredentials {
+  /** Throws `Unavailable` while the bus is away. */
+  issue(
+    call: Call,
+    owner: { readonly ownerId: AccountId; readonly login: string; readonly notAfter: Date | undefined },
+  ): Outcome<Failure<'BusHasNoCredentials' | 'BusRefused'>, { readonly endpoints: readonly string[]; readonly file: Secret<Uint8Array> }>
+}
+export const UsageCredentialsToken = token<UsageCredentials>('usage.UsageCredentials')
+
+const retrySeconds = 5
+/** An account may import a cluster after it has begun to report. */
+const unknownClusterSeconds = 60
+const unknownClusterDeliveries = 10
+
+export interface MessageDeps {
+  readonly reports: Pick<EventReports, 'record'>
+  /** Returns a report; undefined if the text is none. */
+  readonly decode: (body: Uint8Array) => Omit<EventReport, 'ownerId'> | undefined
+  readonly tally: EventTally
+  readonly log: Log
+}
+
+export const makeHandleUsageMessage = ({ reports, decode, tally, log }: MessageDeps): HandleUsageMessage => {
+  const never = (ownerId: AccountId | undefined, reason: string): MessageFate => {
+    tally.terminated += 1
+    log.warn({ owner: ownerId, reason }, 'a message with usage events is not acceptable')
+    return { kind: 'never' }
+  }
+  return async ({ ownerId, body, deliveries }) => {
+    const report = decode(body)
+    if (ownerId === undefined || report === undefined) return never(ownerId, 'it is no report')
+    try {
+      const results = await reports.record({ ...report, ownerId })
+      if (!isLeft(results)) return { kind: 'done' }
+      const isUnknown = results.left.tag === 'UsageClusterUnknown' && deliveries < unknownClusterDeliveries
+      return isUnknown ? { kind: 'later', seconds: unknownClusterSeconds } : never(ownerId, results.left.message)
+    } catch (error) {
+      log.warn({ owner: ownerId, reason: (error as Error).message }, 'a message with usage events cannot be recorded at present')
+      return { kind: 'later', seconds: retrySeconds }
+    }
   }
 }

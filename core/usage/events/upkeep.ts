@@ -2,13 +2,13 @@ import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../../kernel/clock.ts'
 import { laterByDays } from '../../kernel/clock.ts'
 import type { AccountId } from '../../kernel/ids.ts'
+import { rowsById } from '../../kernel/page.ts'
 import type { Call } from '../../kernel/principal.ts'
 import { laterByMonths, monthBounds, monthOf, monthsBetween, secondOf } from '../month.ts'
 import type { MonthKey, UnixSeconds, UsageClusterId } from '../types.ts'
 import { keptMonths } from './intervals.ts'
-import { carriedFromDay } from './plan.ts'
+import { carriedFromDay, cutOf, silentBeforeDay } from './plan.ts'
 import type { SettleMonth, UsageCluster, UsageClusterStore, UsageRetention, UsageUpkeepStores, UsageUpkeepUnitOfWork } from './ports.ts'
-import { cutOf, silentBeforeDay } from './silence.ts'
 
 export interface UpkeepDeps {
   readonly clock: Clock
@@ -20,12 +20,9 @@ const atATime = 500
 
 /** Of all owners, or of one. */
 const eachCluster = async ({ clusters }: Pick<UpkeepDeps, 'clusters'>, { signal }: Call, ownerId: AccountId | undefined, visit: (cluster: UsageCluster) => Promise<void>): Promise<void> => {
-  for (let after = 0; !signal.aborted; ) {
-    const page = await clusters.listAfter(after, atATime, ownerId)
-    for (const cluster of page) if (!signal.aborted) await visit(cluster)
-    const last = page.at(-1)
-    if (last === undefined || page.length < atATime) return
-    after = last.id
+  for await (const cluster of rowsById(atATime, (after, limit) => clusters.listAfter(after, limit, ownerId))) {
+    if (signal.aborted) return
+    await visit(cluster)
   }
 }
 

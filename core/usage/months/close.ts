@@ -5,21 +5,29 @@ import { unixSeconds } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { LeaseStore } from '../../kernel/instances.ts'
+import { whileHeld } from '../../kernel/instances.ts'
 import type { Call } from '../../kernel/principal.ts'
 import { token } from '../../kernel/token.ts'
 import { defineAudit } from '../../kernel/unit-of-work.ts'
-import type { SettleMonth } from '../events/ports.ts'
+import { laterByMonths, monthEnd, monthOf, monthText } from '../month.ts'
 import type { MonthKey, UnixSeconds, UsageMonth, UsageMonthStatus } from '../types.ts'
-import { monthEnd, monthText } from '../month.ts'
-import { isFinalDue, provisionalDelaySeconds } from './closing-times.ts'
-import { holdLease } from './lease.ts'
-import type { MonthReport, MonthStore, MonthUnitOfWork, NewRevision, ProductViews } from './ports.ts'
+import type { RunningDigest } from './month-work.ts'
+import type { GatheredMonth, GatherMonth, MonthReport, MonthStore, MonthUnitOfWork, NewRevision } from './ports.ts'
 import { UsageMonthBusy, UsageMonthMissing, UsageMonthNotClosable } from './ports.ts'
-import type { GatherDeps, GatheredMonth } from './product-month.ts'
-import { gatherMonth } from './product-month.ts'
+
+/** A month is computed from 00:30 UTC of the next one on, */
+const provisionalDelaySeconds = 30 * 60
+/** and for good 72 hours after its end; a reopened one 72 hours after that. */
+export const finalDelaySeconds = 72 * 3600
+
+/** Reports whether a month becomes final now. `newest` is its newest revision. */
+const isFinalDue = (newest: UsageMonth | undefined, month: MonthKey, now: Date): boolean => {
+  const reopened = newest !== undefined && newest.revision > 1 ? unixSeconds(newest.generatedAt) : 0
+  return unixSeconds(now) >= Math.max(monthEnd(month), reopened) + finalDelaySeconds
+}
 
 /** Increased by each change that gives other figures for the same events. A month is then computed again when it is closed again. */
-export const usageCodeVersion = 1
+export const usageCodeVersion = 2
 
 export const monthAuditOf = defineAudit('usage-month', ['usage-month.provisional', 'usage-month.final', 'usage-month.reopened'], ({ id, ownerId, month }: UsageMonth) => ({
   objectId: id,
@@ -44,20 +52,34 @@ export interface ClosedMonth {
 
 export type CloseFailure = Failure<'UsageMonthNotClosable'> | Failure<'UsageMonthBusy'> | Failure<'UsageMonthMissing'>
 
-export interface CloseDeps extends GatherDeps {
+export interface CloseDeps {
+  readonly gather: GatherMonth
+  readonly digest: () => RunningDigest
   readonly clock: Clock
   readonly leases: LeaseStore
   /** Identifies this run: two runs in one process must not hold the lease of one month together. */
   readonly newHolder: () => string
   readonly months: MonthStore
   readonly unitOfWork: MonthUnitOfWork
-  readonly settle: SettleMonth
-  readonly views: ProductViews
   readonly report: MonthReport
 }
 
 export type CloseMonth = (call: Call, input: CloseInput) => Outcome<CloseFailure, ClosedMonth>
 export const CloseMonthToken = token<CloseMonth>('usage.CloseMonth')
+
+/** The work of a dead holder is taken over after this time. */
+const leaseSeconds = 60
+
+/** Does work under a lease; undefined if another holder has it. */
+const underLease = async <A>(leases: LeaseStore, name: string, holder: string, ending: AbortSignal, work: (signal: AbortSignal) => Promise<A>): Promise<A | undefined> => {
+  const lease = await leases.acquire(name, holder, leaseSeconds)
+  if (lease === undefined) return undefined
+  try {
+    return await whileHeld(leases, lease, leaseSeconds, ending, work)
+  } finally {
+    await leases.release(lease)
+  }
+}
 
 /** Returns which revision comes next; a failure if the month cannot be closed in this way. */
 const nextRevision = (previous: UsageMonth | undefined, { month, as }: CloseInput, now: Date): Either<CloseFailure, Pick<UsageMonth, 'revision' | 'status'>> => {
@@ -78,22 +100,21 @@ const nextRevision = (previous: UsageMonth | undefined, { month, as }: CloseInpu
  * the next run removes. A final revision is never replaced: a new one has the next number. A run that finds the same input writes nothing.
  */
 export const makeCloseMonth = (deps: CloseDeps): CloseMonth => {
-  const { clock, leases, months, newHolder } = deps
+  const { clock, gather, leases, months, newHolder } = deps
   return async (call, input) => {
     const { ownerId, month } = input
-    const held = await holdLease(leases, `usage.month.${ownerId}.${month}`, newHolder(), call.signal, async (signal): Outcome<CloseFailure, ClosedMonth> => {
+    const held = await underLease(leases, `usage.month.${ownerId}.${month}`, newHolder(), call.signal, async (signal): Outcome<CloseFailure, ClosedMonth> => {
       const previous = await months.newest(ownerId, month)
       const now = clock.now()
       const next = nextRevision(previous, input, now)
       if (isLeft(next)) return next
       if (previous?.status === 'final' && input.as !== 'reopen') return right({ month: previous, isNew: false, objectCount: 0 })
       for (const id of await months.abandoned(ownerId, month)) await months.remove(id)
-      await deps.settle({ ...call, signal }, ownerId, month)
-      const gathered = await gatherMonth(deps, {
+      const gathered = await gather({
+        call: { ...call, signal },
         ownerId,
         month,
         asOf: unixSeconds(now) as UnixSeconds,
-        signal,
         onProgress: (done, of) => input.onProgress?.('clusters read', done, of),
       })
       try {
@@ -114,7 +135,7 @@ export const makeCloseMonth = (deps: CloseDeps): CloseMonth => {
 /** The status is shown in views and report, so it is part of what they are made of. */
 const statusHash = ({ digest }: Pick<CloseDeps, 'digest'>, inputHash: string, status: UsageMonthStatus): string => {
   const hash = digest()
-  hash.add(`${status} ${inputHash}`)
+  hash.add(`${status} ${inputHash}\n`)
   return hash.end()
 }
 
@@ -128,17 +149,14 @@ interface Writing {
 }
 
 const write = async (deps: CloseDeps, { call, signal, input, gathered, revision, previous }: Writing): Outcome<CloseFailure, ClosedMonth> => {
-  const { months, views, report } = deps
+  const { months, report } = deps
   const id = await months.begin(revision)
   try {
     const { ownerId, month, status, generatedAt, inputHash } = revision
     const made: UsageMonth = { id, ownerId, month, revision: revision.revision, status, generatedAt, inputHash }
     await months.addSegments(id, gathered.segments)
-    for (const [index, product] of gathered.products.entries()) {
-      signal.throwIfAborted()
-      await views.write(id, product)
-      input.onProgress?.('products written', index + 1, gathered.products.length)
-    }
+    signal.throwIfAborted()
+    await gathered.writeViews(id, signal, (done, of) => input.onProgress?.('parts of the views written', done, of))
     await report.write(made, signal)
     signal.throwIfAborted()
     const published = await publish(deps, call, made, previous, input.as === 'reopen')
@@ -151,7 +169,7 @@ const write = async (deps: CloseDeps, { call, signal, input, gathered, revision,
     input.onProgress?.('published', 1, 1)
     return right({ month: made, isNew: true, objectCount: gathered.objectCount })
   } catch (error) {
-    // What remains if this fails too is removed by the next run.
+    // It may have been published, if the answer to that was lost: then nothing is removed. What remains if this fails is removed by the next run.
     await months.remove(id).catch(() => undefined)
     throw error
   }
@@ -168,3 +186,55 @@ const publish = (deps: CloseDeps, call: Call, made: UsageMonth, previous: UsageM
     await audit.record(monthAuditOf(made, action, { revision: made.revision, status: made.status, inputHash: made.inputHash }))
     return right(undefined)
   })
+
+/** Intervals are kept that long: an older month cannot be computed any more. */
+const keptMonths = 13
+
+export interface DueMonth {
+  readonly ownerId: AccountId
+  readonly month: MonthKey
+}
+
+/** Returns the months that must be computed now, the oldest of an owner first. */
+export const listDueMonths = async (months: Pick<MonthStore, 'owners' | 'listSince'>, now: Date): Promise<readonly DueMonth[]> => {
+  const current = monthOf(unixSeconds(now) as UnixSeconds)
+  const oldest = laterByMonths(current, -keptMonths)
+  const newest = new Map((await months.listSince(oldest)).map((each) => [`${each.ownerId} ${each.month}`, each]))
+  const due: DueMonth[] = []
+  for (const { ownerId, firstHeard } of await months.owners()) {
+    const first = monthOf(firstHeard)
+    for (let month = first > oldest ? first : oldest; month < current; month = laterByMonths(month, 1)) {
+      const known = newest.get(`${ownerId} ${month}`)
+      const isDue = known === undefined ? unixSeconds(now) >= monthEnd(month) + provisionalDelaySeconds : known.status === 'provisional' && isFinalDue(known, month, now)
+      if (isDue) due.push({ ownerId, month })
+    }
+  }
+  return due
+}
+
+interface CloseDueDeps {
+  readonly months: Pick<MonthStore, 'owners' | 'listSince'>
+  readonly close: CloseMonth
+  readonly clock: Clock
+  /** Called with what was thrown: the other months are closed all the same. */
+  readonly onFailure: (due: DueMonth, error: unknown) => void
+}
+
+/**
+ * Closes all months that are due. Several runs share the owners: a month that another one is closing is left to it. Throws if the call
+ * was aborted.
+ */
+export const makeCloseDueMonths =
+  ({ months, close, clock, onFailure }: CloseDueDeps) =>
+  async (call: Call): Promise<void> => {
+    for (const due of await listDueMonths(months, clock.now())) {
+      call.signal.throwIfAborted()
+      try {
+        const closed = await close(call, due)
+        if (isLeft(closed) && closed.left.tag !== 'UsageMonthBusy') onFailure(due, closed.left)
+      } catch (error) {
+        call.signal.throwIfAborted()
+        onFailure(due, error)
+      }
+    }
+  }

@@ -11,8 +11,8 @@ import type { MonthKey, UnixSeconds, UsedAmount } from '../types.ts'
 import { decimalOf, perCoreMonth, perGibMonth, thousandthsOf } from './amounts.ts'
 import { monthEnd, monthOf, monthStart, monthText } from '../month.ts'
 import type { ConsumptionStore, UsageInputs } from './ports.ts'
-import { parseIntervals, readWindow, segmentsOfCluster } from './product-month.ts'
-import { eachPiece } from './roll-up.ts'
+import { readWindow, segmentsOfCluster } from './cluster-time.ts'
+import { eachPiece, parseIntervals } from './roll-up.ts'
 
 /** The stores of an alert, in one transaction. */
 export interface ConsumptionStores {

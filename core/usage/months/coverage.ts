@@ -1,6 +1,7 @@
 import type { Contract } from '../../contracts/types.ts'
-import { unixSeconds } from '../../kernel/clock.ts'
+import { secondOf } from '../month.ts'
 import type { UnixSeconds, UsageProduct } from '../types.ts'
+import type { Span } from './presence.ts'
 import type { Coverage } from './segments.ts'
 
 /** The first words of the product and the features of contracts that cover a product whose usage is reported. */
@@ -26,15 +27,22 @@ export interface BindingTime {
 
 const endOfTime = Number.MAX_SAFE_INTEGER as UnixSeconds
 
-const secondOf = (at: Date): UnixSeconds => unixSeconds(at) as UnixSeconds
+/** Returns when a contract is in force: from its start to its end or revocation. Instants are rounded down to seconds. */
+export const inForceOf = ({ startsAt, endsAt, revokedAt }: Pick<Contract, 'startsAt' | 'endsAt' | 'revokedAt'>): Span => ({
+  from: secondOf(startsAt),
+  to: Math.min(secondOf(endsAt), revokedAt === undefined ? endOfTime : secondOf(revokedAt)) as UnixSeconds,
+})
 
 /**
  * Returns when a contract covers a cluster by a binding: from the later of its start and the beginning of the binding to the earliest of its
  * end, its revocation and the end of the binding. Instants are rounded down to seconds.
  */
-export const coverageOf = (contract: Pick<Contract, 'id' | 'startsAt' | 'endsAt' | 'revokedAt'>, { boundFrom, boundTo }: BindingTime): Coverage => ({
-  contractId: contract.id,
-  boundFrom: secondOf(boundFrom),
-  from: Math.max(secondOf(contract.startsAt), secondOf(boundFrom)) as UnixSeconds,
-  to: Math.min(secondOf(contract.endsAt), contract.revokedAt === undefined ? endOfTime : secondOf(contract.revokedAt), boundTo === undefined ? endOfTime : secondOf(boundTo)) as UnixSeconds,
-})
+export const coverageOf = (contract: Pick<Contract, 'id' | 'startsAt' | 'endsAt' | 'revokedAt'>, { boundFrom, boundTo }: BindingTime): Coverage => {
+  const { from, to } = inForceOf(contract)
+  return {
+    contractId: contract.id,
+    boundFrom: secondOf(boundFrom),
+    from: Math.max(from, secondOf(boundFrom)) as UnixSeconds,
+    to: (boundTo === undefined ? to : Math.min(to, secondOf(boundTo))) as UnixSeconds,
+  }
+}

@@ -5,9 +5,9 @@ import type { MonthKey, UsageClass, UsageMonth, UsageObject, UsageProduct, Usage
 import { monthText } from '../month.ts'
 import type { MonthStore, UsageInputs } from './ports.ts'
 import { UsageMonthMissing } from './ports.ts'
-import { parseIntervals, readWindow } from './product-month.ts'
+import { readWindow } from './cluster-time.ts'
 import type { UsagePiece } from './roll-up.ts'
-import { eachPiece } from './roll-up.ts'
+import { eachPiece, parseIntervals } from './roll-up.ts'
 
 /** Which figure is explained: the use of a product in one cluster, narrowed as far as the filters are given. */
 export interface ExplainInput {

@@ -1,13 +1,14 @@
 import type { Contract } from '../../contracts/types.ts'
 import { defineFailure } from '../../kernel/failure.ts'
-import type { AccountId } from '../../kernel/ids.ts'
+import type { AccountId, Brand } from '../../kernel/ids.ts'
+import type { Call } from '../../kernel/principal.ts'
 import { token } from '../../kernel/token.ts'
 import type { AuditTrail, UnitOfWork } from '../../kernel/unit-of-work.ts'
 import type { MonthKey, UnixSeconds, UsageClusterId, UsageMonth, UsageMonthId, UsageMonthStatus, UsageObject, UsageProduct, UsageSegment } from '../types.ts'
 import type { BindingTime } from './coverage.ts'
 import type { Span } from './presence.ts'
 import type { ModeChange } from './segments.ts'
-import type { ProductMonth } from './usage-types.ts'
+import type { ClientNamespace } from './usage-types.ts'
 
 /** The month has not ended, or no usage was reported in it. */
 export const UsageMonthNotClosable = defineFailure('UsageMonthNotClosable', 'Invalid')
@@ -27,6 +28,8 @@ export interface ClusterFacts {
   readonly outages: readonly Span[]
   readonly modeChanges: readonly ModeChange[]
   readonly bindings: readonly BindingTime[]
+  /** The namespaces of client organizations, ascending by UID. */
+  readonly clientNamespaces: readonly ClientNamespace[]
 }
 
 /** What is known of an owner whose usage is computed. */
@@ -64,17 +67,60 @@ export interface UsageInputs {
 }
 export const UsageInputsToken = token<UsageInputs>('usage.UsageInputs')
 
-/** Texts that are written once and read once, outside of memory. */
-export interface Spool {
-  /** Adds texts without line breaks. */
-  append(texts: readonly string[]): Promise<void>
-  /** Returns all texts in order. */
-  read(): AsyncIterable<readonly string[]>
+/** Names a spool within this process. */
+export type SpoolId = Brand<number, 'SpoolId'>
+
+/** A part of a spool, in bytes. */
+export interface SpoolRange {
+  readonly spool: SpoolId
+  readonly from: number
+  readonly to: number
+}
+
+/** Appends to a spool. One writer at a time. */
+export interface SpoolWriter {
+  /** Adds lines, each with its line break. Throws `Unavailable` if there is no space for them, as `end` does. */
+  append(lines: readonly string[]): Promise<void>
+  /** Returns where the lines of this writer are, and a digest of their bytes, after the last one was added. */
+  end(): Promise<{ readonly range: SpoolRange; readonly digest: string }>
+}
+
+/** Texts that are kept outside of memory while a month is closed. All threads of the process see the same spools. */
+export interface Spools {
+  open(): Promise<SpoolId>
+  writer(spool: SpoolId): SpoolWriter
+  /** Returns the lines of a range in order, without their line breaks. */
+  read(range: SpoolRange): AsyncIterable<readonly string[]>
+  /** No thread uses the spool any more. */
+  remove(spool: SpoolId): Promise<void>
+}
+
+export interface GatherInput {
+  readonly call: Call
+  readonly ownerId: AccountId
+  readonly month: MonthKey
+  /** Now. */
+  readonly asOf: UnixSeconds
+  readonly onProgress: (done: number, of: number) => void
+}
+
+/** What was read of a month, before anything of it is written. */
+export interface GatheredMonth {
+  /** Of everything that was read. */
+  readonly inputHash: string
+  readonly segments: readonly UsageSegment[]
+  /** How many objects were read. */
+  readonly objectCount: number
+  /** Writes the views of all products. */
+  writeViews(monthId: UsageMonthId, signal: AbortSignal, onProgress: (done: number, of: number) => void): Promise<void>
+  /** Removes what is kept outside of memory. */
   remove(): Promise<void>
 }
-export interface Spools {
-  open(): Promise<Spool>
-}
+
+/**
+ * Completes the intervals of a month and reads everything that was reported of it, once. Throws if it is aborted, and `Unavailable` if the database cannot be reached or the work was ended from outside.
+ */
+export type GatherMonth = (input: GatherInput) => Promise<GatheredMonth>
 
 /** An owner to whom usage was reported. */
 export interface ReportingOwner {
@@ -111,9 +157,9 @@ export interface MonthStore {
   abandoned(ownerId: AccountId, month: MonthKey): Promise<readonly UsageMonthId[]>
   /** Makes a published revision invisible, so that another one with the same number can take its place. */
   withdraw(id: UsageMonthId): Promise<void>
-  /** Makes a revision visible. Returns false if it does not exist any more. */
+  /** Makes a revision visible. Returns false if it does not exist any more, or is being removed. */
   publish(id: UsageMonthId): Promise<boolean>
-  /** Removes a revision that is not visible with all that belongs to it, in short transactions. */
+  /** Removes a revision with all that belongs to it, in short transactions; nothing if it is visible. From then on it cannot be published. */
   remove(id: UsageMonthId): Promise<void>
 }
 export const MonthStoreToken = token<MonthStore>('usage.MonthStore')
@@ -124,12 +170,6 @@ export interface MonthStores {
 }
 export type MonthUnitOfWork = UnitOfWork<MonthStores>
 export const MonthUnitOfWorkToken = token<MonthUnitOfWork>('usage.MonthUnitOfWork')
-
-/** Writes the views of one product in a revision that is not visible yet. */
-export interface ProductViews {
-  write(monthId: UsageMonthId, month: ProductMonth): Promise<void>
-}
-export const ProductViewsToken = token<ProductViews>('usage.ProductViews')
 
 /** Writes the report of a revision that is not visible yet, of its views. */
 export interface MonthReport {

@@ -1,5 +1,5 @@
+import { daySeconds, daysOfMonth, monthEnd, monthStart } from '../month.ts'
 import type { MonthKey, ResourceAmount, UnixSeconds, UsageClass, UsageKind, UsageObject, UsageSegment } from '../types.ts'
-import { daysOfMonth, daySeconds, monthEnd, monthStart } from '../month.ts'
 import type { DayUsage, ObjectSegment, ObjectUsage, UsagePart } from './usage-types.ts'
 
 /** What an object occupied in a time of a month. `cutAt` is at most `to`: where it ends because the object was not heard any more. */
@@ -69,32 +69,60 @@ export const usageOfObject = (
   month: MonthKey,
   intervals: readonly CutInterval[],
   segments: readonly UsageSegment[],
-): ObjectUsage => {
-  const sums: Sum[] = []
-  const modes: ModeSum[] = []
-  eachPiece(intervals, segments, object.trialEndsAt, (piece) => {
-    const { from, to, use, contractId, mode, milliCpu, memoryMib } = piece
-    const cpu = milliCpu * (to - from)
-    const memory = memoryMib * (to - from)
-    let sum = sums.find((each) => each.use === use && each.contractId === contractId)
-    if (sum === undefined) sums.push((sum = { use, contractId, cpu: 0, memory: 0 }))
-    sum.cpu += cpu
-    sum.memory += memory
-    const last = modes.at(-1)
-    if (last !== undefined && last.mode === mode && last.to === from) {
-      last.to = to
-      last.cpu += cpu
-      last.memory += memory
-    } else modes.push({ from, to, mode, cpu, memory })
-  })
-  return {
-    object,
-    clusterUid,
-    parts: sums.toSorted(inOrder).map(partOf),
-    dailyEvents: changesByDay(object, month, intervals),
-    segments: intervals.flatMap((interval) => (interval.cutAt < interval.to ? cut(interval) : [interval])),
-    modes: modes.map(({ from, to, mode, cpu, memory }) => ({ from, to, mode, milliCpuSeconds: BigInt(cpu), mebibyteSeconds: BigInt(memory) })),
+): ObjectUsage => new UsageOfObject(object, clusterUid, month, intervals, segments)
+
+/** Computes what is asked for: each view needs a part. */
+class UsageOfObject implements ObjectUsage {
+  readonly object: UsageObject
+  readonly clusterUid: string
+  readonly #month: MonthKey
+  readonly #intervals: readonly CutInterval[]
+  readonly #clusterSegments: readonly UsageSegment[]
+
+  constructor(object: UsageObject, clusterUid: string, month: MonthKey, intervals: readonly CutInterval[], segments: readonly UsageSegment[]) {
+    this.object = object
+    this.clusterUid = clusterUid
+    this.#month = month
+    this.#intervals = intervals
+    this.#clusterSegments = segments
   }
+
+  get parts(): readonly UsagePart[] {
+    const sums: Sum[] = []
+    eachPiece(this.#intervals, this.#clusterSegments, this.object.trialEndsAt, ({ from, to, use, contractId, milliCpu, memoryMib }) => {
+      const sum = sumOf(sums, use, contractId)
+      sum.cpu += milliCpu * (to - from)
+      sum.memory += memoryMib * (to - from)
+    })
+    return (sums.length > 1 ? sums.toSorted(inOrder) : sums).map(partOf)
+  }
+
+  get dailyEvents(): readonly number[] {
+    return changesByDay(this.object, this.#month, this.#intervals)
+  }
+
+  get segments(): readonly ObjectSegment[] {
+    return this.#intervals.some(({ cutAt, to }) => cutAt < to) ? this.#intervals.flatMap((interval) => (interval.cutAt < interval.to ? cut(interval) : [interval])) : this.#intervals
+  }
+
+  get modes(): ObjectUsage['modes'] {
+    const modes: ModeSum[] = []
+    let last: ModeSum | undefined
+    eachPiece(this.#intervals, this.#clusterSegments, this.object.trialEndsAt, ({ from, to, mode, milliCpu, memoryMib }) => {
+      if (last === undefined || last.mode !== mode || last.to !== from) modes.push((last = { from, to: from, mode, cpu: 0, memory: 0 }))
+      last.cpu += milliCpu * (to - from)
+      last.memory += memoryMib * (to - from)
+      last.to = to
+    })
+    return modes.map(({ from, to, mode, cpu, memory }) => ({ from, to, mode, milliCpuSeconds: BigInt(cpu), mebibyteSeconds: BigInt(memory) }))
+  }
+}
+
+const sumOf = (sums: Sum[], use: UsageClass, contractId: number): Sum => {
+  for (const sum of sums) if (sum.use === use && sum.contractId === contractId) return sum
+  const made = { use, contractId, cpu: 0, memory: 0 }
+  sums.push(made)
+  return made
 }
 
 const inOrder = (a: Sum, b: Sum): number => a.contractId - b.contractId || (a.use < b.use ? -1 : a.use > b.use ? 1 : 0)
@@ -143,7 +171,6 @@ class ExactSums {
 }
 
 interface DayCells {
-  readonly clusterUid: string
   readonly kind: UsageKind
   readonly use: UsageClass
   /** What was used in parts of days. */
@@ -154,9 +181,13 @@ interface DayCells {
   readonly memorySteps: ExactSums
 }
 
-/** Adds up what is used on each day. A piece costs the same however many days it has: only its first and last day, and the change of the amount on whole days, are recorded. */
+/** Adds what the objects of one kind used. */
+export type AddPiece = (piece: UsagePiece) => void
+
+/** Adds up what is used in a cluster on each day. A piece costs the same however many days it has: only its first and last day, and the change of the amount on whole days, are recorded. */
 export class DaySums {
-  readonly #cells = new Map<string, Map<string, DayCells>>()
+  readonly #adders: (UsageKind & { readonly add: AddPiece })[] = []
+  readonly #cells: DayCells[] = []
   readonly #start: number
   readonly #days: number
 
@@ -165,61 +196,117 @@ export class DaySums {
     this.#days = daysOfMonth(month)
   }
 
-  add(clusterUid: string, kind: UsageKind, { from, to, use, milliCpu, memoryMib }: UsagePiece): void {
-    const cells = this.#cellsOf(clusterUid, kind, use)
-    const [begin, end] = [from - this.#start, to - this.#start]
-    const [first, last] = [Math.floor(begin / daySeconds), Math.floor(end / daySeconds)]
-    if (first === last) {
-      cells.cpu.add(first, milliCpu * (end - begin))
-      cells.memory.add(first, memoryMib * (end - begin))
-      return
+  /** Returns the same for the same kind. */
+  adderOf({ product, group, kind }: UsageKind): AddPiece {
+    // There are few kinds, and their names are the same strings for all objects: a key of them would take longer.
+    for (const known of this.#adders) if (known.kind === kind && known.group === group && known.product === product) return known.add
+    const add = this.#makeAdder({ product, group, kind })
+    this.#adders.push({ product, group, kind, add })
+    return add
+  }
+
+  #makeAdder(kind: UsageKind): AddPiece {
+    const start = this.#start
+    const known = new Map<UsageClass, DayCells>()
+    const cellsOf = (use: UsageClass): DayCells => {
+      // The end of the month is the beginning of a day after the last one.
+      const sums = (): ExactSums => new ExactSums(this.#days + 1)
+      const made = { kind, use, cpu: sums(), memory: sums(), cpuSteps: sums(), memorySteps: sums() }
+      known.set(use, made)
+      this.#cells.push(made)
+      return made
     }
-    const [head, tail] = [(first + 1) * daySeconds - begin, end - last * daySeconds]
-    cells.cpu.add(first, milliCpu * head)
-    cells.memory.add(first, memoryMib * head)
-    cells.cpu.add(last, milliCpu * tail)
-    cells.memory.add(last, memoryMib * tail)
-    cells.cpuSteps.add(first + 1, milliCpu)
-    cells.memorySteps.add(first + 1, memoryMib)
-    cells.cpuSteps.add(last, -milliCpu)
-    cells.memorySteps.add(last, -memoryMib)
+    return ({ from, to, use, milliCpu, memoryMib }) => {
+      const cells = known.get(use) ?? cellsOf(use)
+      const [begin, end] = [from - start, to - start]
+      const [first, last] = [Math.floor(begin / daySeconds), Math.floor(end / daySeconds)]
+      if (first === last) {
+        cells.cpu.add(first, milliCpu * (end - begin))
+        cells.memory.add(first, memoryMib * (end - begin))
+        return
+      }
+      const [head, tail] = [(first + 1) * daySeconds - begin, end - last * daySeconds]
+      cells.cpu.add(first, milliCpu * head)
+      cells.memory.add(first, memoryMib * head)
+      cells.cpu.add(last, milliCpu * tail)
+      cells.memory.add(last, memoryMib * tail)
+      cells.cpuSteps.add(first + 1, milliCpu)
+      cells.memorySteps.add(first + 1, memoryMib)
+      cells.cpuSteps.add(last, -milliCpu)
+      cells.memorySteps.add(last, -memoryMib)
+    }
   }
 
-  #cellsOf(clusterUid: string, kind: UsageKind, use: UsageClass): DayCells {
-    let ofCluster = this.#cells.get(clusterUid)
-    if (ofCluster === undefined) this.#cells.set(clusterUid, (ofCluster = new Map<string, DayCells>()))
-    const key = `${use} ${kind.group} ${kind.kind}`
-    const known = ofCluster.get(key)
-    if (known !== undefined) return known
-    // The end of the month is the beginning of a day after the last one.
-    const sums = (): ExactSums => new ExactSums(this.#days + 1)
-    const { product, group, kind: name } = kind
-    const made = { clusterUid, kind: { product, group, kind: name }, use, cpu: sums(), memory: sums(), cpuSteps: sums(), memorySteps: sums() }
-    ofCluster.set(key, made)
-    return made
-  }
-
-  /** Returns the days on which something was used, by cluster, group, kind, class and day. */
+  /** Returns the days on which something was used, by product, group, kind, class and day. */
   result(): readonly DayUsage[] {
-    const all = [...this.#cells.values()].flatMap((cells) => [...cells.values()])
-    return all.toSorted(byCells).flatMap((cells) => this.#daysOf(cells))
+    return this.#cells.toSorted(byCells).flatMap((cells) => this.#daysOf(cells))
   }
 
-  #daysOf({ clusterUid, kind, use, cpu, memory, cpuSteps, memorySteps }: DayCells): readonly DayUsage[] {
+  #daysOf({ kind, use, cpu, memory, cpuSteps, memorySteps }: DayCells): readonly DayUsage[] {
     let [cpuRate, memoryRate] = [0n, 0n]
     return Array.from({ length: this.#days }, (_, index): DayUsage => {
       cpuRate += cpuSteps.at(index)
       memoryRate += memorySteps.at(index)
       const seconds = BigInt(daySeconds)
-      return { ...kind, clusterUid, day: index + 1, use, milliCpuSeconds: cpu.at(index) + cpuRate * seconds, mebibyteSeconds: memory.at(index) + memoryRate * seconds }
+      return { ...kind, day: index + 1, use, milliCpuSeconds: cpu.at(index) + cpuRate * seconds, mebibyteSeconds: memory.at(index) + memoryRate * seconds }
     }).filter(({ milliCpuSeconds, mebibyteSeconds }) => milliCpuSeconds > 0n || mebibyteSeconds > 0n)
   }
 }
 
-const byCells = (a: DayCells, b: DayCells): number => compare(a.clusterUid, b.clusterUid) || compare(a.kind.group, b.kind.group) || compare(a.kind.kind, b.kind.kind) || compare(a.use, b.use)
+const byCells = (a: DayCells, b: DayCells): number => compare(a.kind.product, b.kind.product) || compare(a.kind.group, b.kind.group) || compare(a.kind.kind, b.kind.kind) || compare(a.use, b.use)
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /** Adds what an object used on each day. */
-export const addDays = (days: DaySums, clusterUid: string, object: UsageObject, intervals: readonly CutInterval[], segments: readonly UsageSegment[]): void =>
-  eachPiece(intervals, segments, object.trialEndsAt, (piece) => days.add(clusterUid, object, piece))
+export const addDays = (days: DaySums, object: UsageObject, intervals: readonly CutInterval[], segments: readonly UsageSegment[]): void =>
+  eachPiece(intervals, segments, object.trialEndsAt, days.adderOf(object))
+
+/** Returns the sums of days of several clusters. */
+export const sumOfDays = (lists: Iterable<readonly DayUsage[]>): readonly DayUsage[] => {
+  const sums = new Map<string, DayUsage>()
+  for (const days of lists) {
+    for (const day of days) {
+      const key = `${day.product} ${day.group} ${day.kind} ${day.use} ${day.day}`
+      const sum = sums.get(key)
+      sums.set(key, sum === undefined ? day : { ...sum, milliCpuSeconds: sum.milliCpuSeconds + day.milliCpuSeconds, mebibyteSeconds: sum.mebibyteSeconds + day.mebibyteSeconds })
+    }
+  }
+  return [...sums.values()]
+}
+
+const [zero, nine, semicolon] = [48, 57, 59]
+const fieldsOfInterval = 7
+
+/**
+ * Parses the intervals of one object as they are read: `from`, the seconds to its end, the seconds from where it is cut to its end, milliCpu,
+ * memoryMib, generation and replicas of each are joined by commas, intervals by semicolons. Returns them in the order of time.
+ */
+export const parseIntervals = (text: string): readonly CutInterval[] => {
+  const intervals: CutInterval[] = []
+  const fields = [0, 0, 0, 0, 0, 0, 0]
+  const { length } = text
+  let isOrdered = true
+  let before = 0
+  let field = 0
+  let value = 0
+  // Split and Number take several times as long, and a month has millions of intervals.
+  for (let index = 0; index <= length; index += 1) {
+    const code = index === length ? semicolon : text.charCodeAt(index)
+    if (code >= zero && code <= nine) {
+      value = value * 10 + (code - zero)
+      continue
+    }
+    fields[field] = value
+    field += 1
+    value = 0
+    if (code !== semicolon) continue
+    if (field === fieldsOfInterval) {
+      const [from = 0, seconds = 0, afterCut = 0, milliCpu = 0, memoryMib = 0, generation = 0, replicas = 0] = fields
+      intervals.push({ from: from as UnixSeconds, to: (from + seconds) as UnixSeconds, cutAt: (from + seconds - afterCut) as UnixSeconds, milliCpu, memoryMib, generation, replicas })
+      if (from < before) isOrdered = false
+      before = from
+    }
+    field = 0
+  }
+  return isOrdered ? intervals : intervals.toSorted((a, b) => a.from - b.from)
+}

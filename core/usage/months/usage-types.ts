@@ -31,12 +31,18 @@ export interface ObjectUsage {
   readonly modes: readonly ({ readonly from: UnixSeconds; readonly to: UnixSeconds; readonly mode: ClusterMode } & UsedAmount)[]
 }
 
-/** What the objects of one kind in one cluster used on one day. */
+/** What the objects of one kind used on one day, in one cluster or in all of them. */
 export interface DayUsage extends UsageKind, UsedAmount {
-  readonly clusterUid: string
   /** 1 to 31. */
   readonly day: number
   readonly use: UsageClass
+}
+
+/** A namespace that a cluster has reported as that of a client organization. */
+export interface ClientNamespace {
+  readonly namespaceUid: string
+  /** The name of the organization. */
+  readonly clientOrg: string
 }
 
 /** A cluster in a month. */
@@ -49,6 +55,7 @@ export interface ClusterInMonth {
   readonly heardSeconds: number
   /** Ascending; those to which it was bound for a product in the month. */
   readonly contractIds: readonly number[]
+  readonly clientNamespaces: readonly ClientNamespace[]
 }
 
 /** A contract that was in force in a month. */
@@ -65,7 +72,10 @@ export interface ProductMonth {
   readonly month: MonthKey
   /** Ascending by cluster UID and object UID. May be read once. */
   readonly objects: AsyncIterable<readonly ObjectUsage[]>
+  /** Of all clusters together. */
   readonly days: readonly DayUsage[]
+  /** Returns the days of one cluster. */
+  daysOf(clusterUid: string): Promise<readonly DayUsage[]>
   readonly clusters: readonly ClusterInMonth[]
   readonly contracts: readonly ContractInMonth[]
 }

@@ -3,11 +3,11 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { defineFailure } from '../../kernel/failure.ts'
 import type { AccountId } from '../../kernel/ids.ts'
+import { uuidOf } from '../../kernel/ids.ts'
 import type { Call, SignedInCall } from '../../kernel/principal.ts'
 import { defineAudit } from '../../kernel/unit-of-work.ts'
 import { secondOf } from '../month.ts'
 import type { UnixSeconds } from '../types.ts'
-import { parseClusterUid } from '../events/event-rules.ts'
 import type { NewOutage, Outage, OutageFilter, OutageStore, OutageUnitOfWork } from './ports.ts'
 
 /** A value of the outage is invalid. */
@@ -50,7 +50,7 @@ export const makeRecordOutage =
     const now = clock.now()
     const fault = faultOf(input, now)
     if (fault !== undefined) return left(OutageInvalid(fault))
-    const clusterUid = input.clusterUid === undefined || input.clusterUid === '' ? '' : parseClusterUid(input.clusterUid)
+    const clusterUid = input.clusterUid === undefined || input.clusterUid === '' ? '' : uuidOf(input.clusterUid)
     if (clusterUid === undefined) return left(OutageInvalid('clusterID must be a UUID: the UID of the namespace kube-system.'))
     const tags = [...new Set(input.tags.map((tag) => tag.trim()))].sort()
     return unitOfWork.run<OutageFailure, Outage>(call, async ({ outages, audit }) => {

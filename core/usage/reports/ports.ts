@@ -62,7 +62,6 @@ export interface ReportRenderer {
   render(content: ReportContent, signal: AbortSignal): AsyncIterable<Uint8Array>
   close(): Promise<void>
 }
-export const ReportRendererToken = token<ReportRenderer>('usage.ReportRenderer')
 
 /** What a report shows that is not usage. */
 export interface ReportFrame {
@@ -70,7 +69,6 @@ export interface ReportFrame {
   nameOf(ownerId: AccountId): Promise<string | undefined>
   branding(): Promise<ReportBranding>
 }
-export const ReportFrameToken = token<ReportFrame>('usage.ReportFrame')
 
 /** The report of a revision. */
 export interface StoredReport {

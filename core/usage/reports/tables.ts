@@ -1,4 +1,5 @@
 import type { StoredUsageView, UsageViewStore } from '../views/ports.ts'
+import { compareNames, inOrder } from './by-name.ts'
 import type { ReportColumn, ReportTable } from './ports.ts'
 import type { ClusterItem, ContractItem, KindItem, NamespaceItem, ObjectItem, ShownUse, ViewTotals } from './view-items.ts'
 import { decimals, itemsOf, totalsOf } from './view-items.ts'
@@ -25,14 +26,24 @@ async function* once(rows: readonly (readonly string[])[]): AsyncGenerator<reado
   yield rows
 }
 
+interface TableShape<Item> {
+  readonly title: string
+  readonly columns: readonly ReportColumn[]
+  readonly cells: (item: Item) => readonly string[]
+  readonly totals: (totals: ViewTotals) => readonly string[]
+  /** The order of the items; that of the view without it. */
+  readonly compare?: (a: Item, b: Item) => number
+}
+
 const tableOf = <Item>(
   views: Pieces,
   view: StoredUsageView,
-  { title, columns, cells, totals }: { readonly title: string; readonly columns: readonly ReportColumn[]; readonly cells: (item: Item) => readonly string[]; readonly totals: (totals: ViewTotals) => readonly string[] },
+  { title, columns, cells, totals, compare }: TableShape<Item>,
 ): ReportTable => {
   if (view.itemCount > mostRows) return { title, columns, rows: nothing(), totals: undefined, note: `There are ${view.itemCount}, more than the ${mostRows} that a document lists. The view ${view.key.view} and its CSV list them.` }
   const rows = async function* (): AsyncGenerator<readonly (readonly string[])[]> {
-    for await (const items of itemsOf<Item>(views, view)) yield items.map(cells)
+    const items = itemsOf<Item>(views, view)
+    for await (const some of compare === undefined ? items : inOrder(items, compare)) yield some.map(cells)
   }
   return { title, columns, rows: rows(), totals: totals(totalsOf(view)), note: none }
 }
@@ -75,14 +86,19 @@ export const clusterTable = (views: Pieces, view: StoredUsageView): ReportTable 
     title: 'Clusters',
     columns: [text('Cluster', 2.2), text('Mode', 1.2), number('Hours', 1.1), number('Objects', 0.95), ...useColumns],
     cells: (item) => [item.displayName, modeOf(item), decimals(item.clusterHours), String(item.objectCount), ...useCells(item)],
+    compare: (a, b) => compareNames(a.displayName, b.displayName),
     totals: (totals) => ['Total', '', totals.clusterHours === undefined ? '' : decimals(totals.clusterHours), String(totals.objectCount), ...useCells(totals)],
   })
+
+/** The name of the cluster of an item. */
+const nameIn = (names: ReadonlyMap<string, string>, { clusterUID }: { readonly clusterUID: string }): string => names.get(clusterUID) ?? clusterUID
 
 export const namespaceTable = (views: Pieces, view: StoredUsageView, names: ReadonlyMap<string, string>): ReportTable =>
   tableOf<NamespaceItem>(views, view, {
     title: 'Namespaces',
     columns: [text('Namespace', 2), text('Cluster', 2), number('Objects', 0.95), ...useColumns],
-    cells: (item) => [item.namespace, names.get(item.clusterUID) ?? item.clusterUID, String(item.objectCount), ...useCells(item)],
+    cells: (item) => [item.namespace, nameIn(names, item), String(item.objectCount), ...useCells(item)],
+    compare: (a, b) => compareNames(a.namespace, b.namespace) || compareNames(nameIn(names, a), nameIn(names, b)),
     totals: (totals) => ['Total', '', String(totals.objectCount), ...useCells(totals)],
   })
 
@@ -98,6 +114,7 @@ export const objectTable = (views: Pieces, view: StoredUsageView, names: Readonl
   tableOf<ObjectItem>(views, view, {
     title: 'Objects',
     columns: [text('Name', 2.6), text('Kind', 1.3), text('Namespace', 1.7), text('Cluster', 1.9), number('CPU'), number('Memory', 1.1)],
-    cells: (item) => [item.name, item.kind, item.namespace, names.get(item.clusterUID) ?? item.clusterUID, decimals(item.cpu), decimals(item.memory)],
+    cells: (item) => [item.name, item.kind, item.namespace, nameIn(names, item), decimals(item.cpu), decimals(item.memory)],
+    compare: (a, b) => compareNames(a.name, b.name) || compareNames(a.namespace, b.namespace) || compareNames(nameIn(names, a), nameIn(names, b)),
     totals: ({ cpu, memory, objectCount }) => [`Total of ${objectCount}`, '', '', '', decimals(cpu), decimals(memory)],
   })

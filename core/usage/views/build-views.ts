@@ -1,47 +1,55 @@
+import { perCoreMonth, perGibMonth } from '../months/amounts.ts'
 import type { ClusterInMonth, ObjectUsage, ProductMonth } from '../months/usage-types.ts'
-import type { UsageMonthId } from '../types.ts'
-import { makeClusterRows } from './cluster-rows.ts'
-import { makeContractRows } from './contract-rows.ts'
-import { makeKindRows } from './kind-rows.ts'
-import type { Amounts } from './measures.ts'
-import { addAmounts, addUse, makeRounding, noAmounts } from './measures.ts'
-import { makeObjectRows } from './object-rows.ts'
-import type { RowsOfMonth, UsageViewSink } from './rows-of-month.ts'
+import type { UsageMonthId, UsageProduct } from '../types.ts'
+import { makeClusterRows, makeContractRows, makeKindRows } from './grouped-rows.ts'
+import type { Amounts, Shown } from './measures.ts'
+import { addAmounts, addUse, divideTotal, makeRounding, makeRunningShares, noAmounts, numberText } from './measures.ts'
+import type { RowsGiven, RowsOfMonth, RowsOfUse, UsageViewSink } from './view-writer.ts'
+import { instantText, keyOf, lifeText, objectText, quotaItem, startBoth, startView } from './view-writer.ts'
+
+/** Views that are written in one pass over the objects of a product: what they used, with all sums, or what they occupied and in which modes. */
+export type ViewsPart = 'used' | 'occupied'
+
+/** Returns the parts of which the views of a product are. Each can be written without the other. */
+export const viewsPartsOf = (product: UsageProduct): readonly ViewsPart[] => (product === 'dbProduct' ? ['used', 'occupied'] : ['used'])
 
 /**
- * Writes all views of a product in a month of an owner. It reads the objects once, and keeps no more of them than the sums by cluster,
- * namespace of one cluster, kind and contract. The same use gives the same bytes, in whatever order the days, clusters, contracts and
- * parts of objects come. Throws if the days do not add up to the objects.
+ * Writes the views of a product in a month of an owner, or one part of them. It reads the objects once, and keeps no more of them than the
+ * sums by cluster, namespace of one cluster, kind and contract. The same use gives the same bytes, in whatever order the days, clusters,
+ * contracts and parts of objects come. Throws if the days do not add up to the objects.
  */
-export const buildViews = async (views: UsageViewSink, monthId: UsageMonthId, month: ProductMonth): Promise<void> => {
+export const buildViews = async (views: UsageViewSink, monthId: UsageMonthId, month: ProductMonth, parts = viewsPartsOf(month.product)): Promise<void> => {
   const exact = noAmounts()
   for (const day of month.days) addUse(exact, day.use, day)
   const given = { views, monthId, month, rounding: makeRounding(month.month, exact) }
   const isDatabase = month.product === 'dbProduct'
-  const writers: readonly RowsOfMonth[] = [
-    ...(isDatabase ? [await makeObjectRows(given), await makeKindRows(given)] : []),
-    await makeClusterRows({ ...given, hasNamespaces: isDatabase }),
-    await makeContractRows(given),
-  ]
-  const seen = await readObjects(month, writers)
-  if (seen.some((amount, slot) => amount !== exact[slot])) throw new Error(`The days of ${month.product} in ${month.month} do not add up to its objects.`)
-  for (const writer of writers) await writer.finish()
+  const users: readonly RowsOfUse[] = parts.includes('used')
+    ? [
+        ...(isDatabase ? [await makeObjectRows(given), await makeKindRows(given)] : []),
+        await makeClusterRows({ ...given, hasNamespaces: isDatabase }),
+        await makeContractRows(given),
+      ]
+    : []
+  const others: readonly RowsOfMonth[] = parts.includes('occupied') ? [await makeQuotaRows(given), await makeModeRows(given)] : []
+  const seen = await readObjects(month, users, others)
+  if (users.length > 0 && seen.some((amount, slot) => amount !== exact[slot])) throw new Error(`The days of ${month.product} in ${month.month} do not add up to its objects.`)
+  for (const writer of [...users, ...others]) await writer.finish()
 }
 
 const byUid = (a: ClusterInMonth, b: ClusterInMonth): number => (a.clusterUid < b.clusterUid ? -1 : 1)
 
-/** Passes clusters and their objects on, in order. Returns what all objects used. */
-const readObjects = async ({ objects, clusters }: ProductMonth, writers: readonly RowsOfMonth[]): Promise<Amounts> => {
+/** Passes clusters and their objects on, in order. Returns what all objects used, if that is passed on. */
+const readObjects = async ({ objects, clusters }: ProductMonth, users: readonly RowsOfUse[], others: readonly RowsOfMonth[]): Promise<Amounts> => {
   const sum = noAmounts()
   const waiting = [...clusters].sort(byUid)
   let current: string | undefined
   let last = ''
   const start = (cluster: ClusterInMonth): void => {
     current = cluster.clusterUid
-    for (const writer of writers) writer.startCluster?.(cluster)
+    for (const writer of users) writer.startCluster?.(cluster)
   }
   const end = async (): Promise<void> => {
-    if (current !== undefined) for (const writer of writers) await writer.endCluster?.()
+    if (current !== undefined) for (const writer of users) await writer.endCluster?.()
     current = undefined
   }
   /** Passes on the clusters before this one, which have no objects, and this one. */
@@ -60,11 +68,17 @@ const readObjects = async ({ objects, clusters }: ProductMonth, writers: readonl
       if (key <= last) throw new Error(`The object ${key} does not follow ${last}.`)
       last = key
       if (usage.clusterUid !== current) await advanceTo(usage.clusterUid)
+      for (const writer of others) {
+        const written = writer.add(usage)
+        if (written !== undefined) await written
+      }
+      if (users.length === 0) continue
+      const { parts } = usage
       const amounts = noAmounts()
-      for (const part of usage.parts) addUse(amounts, part.use, part)
+      for (const part of parts) addUse(amounts, part.use, part)
       addAmounts(sum, amounts)
-      for (const writer of writers) {
-        const written = writer.add(usage, amounts)
+      for (const writer of users) {
+        const written = writer.add(usage, amounts, parts)
         if (written !== undefined) await written
       }
     }
@@ -77,7 +91,82 @@ const readObjects = async ({ objects, clusters }: ProductMonth, writers: readonl
   return sum
 }
 
-const unknownCluster = (clusterUid: string): ClusterInMonth => ({ clusterUid, displayName: clusterUid, modes: [], heardSeconds: 0, contractIds: [] })
+const unknownCluster = (clusterUid: string): ClusterInMonth => ({ clusterUid, displayName: clusterUid, modes: [], heardSeconds: 0, contractIds: [], clientNamespaces: [] })
 
-/** Returns the key of an object in views: see `UsageViewPiece.firstKey`. */
-export const keyOf = ({ clusterUid, object }: ObjectUsage): string => `${clusterUid}/${object.uid}`
+/** The views of what each object used. */
+const makeObjectRows = async ({ views, monthId, month, rounding }: RowsGiven): Promise<RowsOfUse> => {
+  const objects = await startBoth(views, monthId, month, 'objects-usage-view')
+  const rows = rounding.rows()
+  let objectCount = 0
+  return {
+    add: (usage, amounts) => {
+      objectCount += 1
+      const key = keyOf(usage)
+      const named = `{${objectText(usage)},${lifeText(usage)},`
+      const shown = rows.next(amounts)
+      const writing = objects.flatMap(({ text, writer }) => writer.add(`${named}${text(shown)}}`, key) ?? [])
+      return writing.length === 0 ? undefined : Promise.all(writing).then(() => undefined)
+    },
+    finish: async () => {
+      for (const { text, writer } of objects) await writer.finish(`${text(rounding.totals)},"objectCount":${objectCount}`)
+    },
+  }
+}
+
+/** The view of what each object occupied. */
+const makeQuotaRows = async ({ views, monthId, month: { product, month } }: RowsGiven): Promise<RowsOfMonth> => {
+  const quotas = await startView(views, monthId, month, { product, view: 'object-quota-history-summaries-view', viewType: 'total' })
+  let objectCount = 0
+  return {
+    add: (usage) => {
+      objectCount += 1
+      return quotas.add(quotaItem(usage), keyOf(usage))
+    },
+    finish: () => quotas.finish(`"objectCount":${objectCount}`),
+  }
+}
+
+/** The view of what each object used while its cluster was in each mode. */
+const makeModeRows = async ({ views, monthId, month: { product, month, days }, rounding }: RowsGiven): Promise<RowsOfMonth> => {
+  const modes = await startView(views, monthId, month, { product, view: 'objects-cluster-mode-usage-view', viewType: 'total' })
+  const byMode = makeModeRounding(month, {
+    cpu: days.reduce((sum, { milliCpuSeconds }) => sum + milliCpuSeconds, 0n),
+    memory: days.reduce((sum, { mebibyteSeconds }) => sum + mebibyteSeconds, 0n),
+  }, rounding.totals)
+  let objectCount = 0
+  return {
+    add: (usage) => {
+      objectCount += 1
+      return modes.add(byMode.itemOf(usage), keyOf(usage))
+    },
+    finish: () => modes.finish(`${byMode.totals()},"objectCount":${objectCount}`),
+  }
+}
+
+/** Rounds what objects used while their clusters were in each mode. Modes are no classes: a trial is in a mode too. */
+const makeModeRounding = (month: ProductMonth['month'], exact: { readonly cpu: bigint; readonly memory: bigint }, totals: readonly Shown[]) => {
+  const totalOf = (measure: number): Shown => totals.reduce((sum, shown, slot) => (slot % 2 === measure ? sum + shown : sum), 0)
+  const units = { cpu: perCoreMonth(month), memory: perGibMonth(month) }
+  const running = { cpu: makeRunningShares(exact.cpu, totalOf(0), units.cpu), memory: makeRunningShares(exact.memory, totalOf(1), units.memory) }
+  const seen = { cpu: 0, memory: 0 }
+  const divided = (measure: 'cpu' | 'memory', amounts: readonly bigint[]): { readonly row: Shown; readonly parts: readonly Shown[] } => {
+    let sum = 0n
+    for (const amount of amounts) sum += amount
+    const row = running[measure].next(sum)
+    seen[measure] += row
+    return { row, parts: divideTotal(row, amounts, units[measure]) }
+  }
+  return {
+    itemOf: (usage: ObjectUsage): string => {
+      const { modes } = usage
+      const cpu = divided('cpu', modes.map(({ milliCpuSeconds }) => milliCpuSeconds))
+      const memory = divided('memory', modes.map(({ mebibyteSeconds }) => mebibyteSeconds))
+      let segments = ''
+      for (const [index, { from, to, mode }] of modes.entries()) {
+        segments += `${index === 0 ? '' : ','}{"from":${instantText(from)},"to":${instantText(to)},"mode":"${mode}","cpu":${numberText(cpu.parts[index] ?? 0)},"memory":${numberText(memory.parts[index] ?? 0)}}`
+      }
+      return `{${objectText(usage)},"cpu":${numberText(cpu.row)},"memory":${numberText(memory.row)},"segments":[${segments}]}`
+    },
+    totals: (): string => `"cpu":${numberText(seen.cpu)},"memory":${numberText(seen.memory)}`,
+  }
+}

@@ -34,7 +34,7 @@ export const csvLayoutOf = ({ view, viewType }: Pick<UsageViewKey, 'view' | 'vie
     case 'clusters-usage-view':
       return { columns: [...own('clusterUID', 'displayName', 'contractIDs', 'clusterHours', 'objectCount'), ...used] }
     case 'namespaces-usage-view':
-      return { columns: [...own('clusterUID', 'namespace', 'namespaceUID', 'objectCount'), ...used] }
+      return { columns: [...own('clusterUID', 'namespace', 'namespaceUID', 'clientOrg', 'objectCount'), ...used] }
     case 'gks-usage-view':
     case 'gks-by-cluster':
       return { columns: [...own('group', 'kind', 'objectCount'), ...used, ...matrixColumns(used, days)] }

@@ -1,8 +1,20 @@
+import type { PackedText } from '../../kernel/exchange.ts'
 import { defineFailure } from '../../kernel/failure.ts'
 import type { AccountId } from '../../kernel/ids.ts'
-import type { PackedText } from '../../kernel/exchange.ts'
 import { token } from '../../kernel/token.ts'
-import type { MonthKey, UsageMonth, UsageMonthId, UsageProduct, UsageViewName, UsageViewType } from '../types.ts'
+import type { ObjectChange } from '../events/types.ts'
+import type {
+  MonthKey,
+  UnixSeconds,
+  UsageClusterId,
+  UsageMonth,
+  UsageMonthId,
+  UsageObject,
+  UsageObjectId,
+  UsageProduct,
+  UsageViewName,
+  UsageViewType,
+} from '../types.ts'
 
 /** The month was not generated for the account, or not in this revision, or has no such object. */
 export const UsageViewMissing = defineFailure('UsageViewMissing', 'NotFound')
@@ -70,3 +82,54 @@ export interface StoredUsageView extends UsageViewText {
   /** Piece 0, if it was read with the view. */
   readonly first: PackedText | undefined
 }
+
+/** No contract in force lets the account see the reports for bills of its clients, or none for this cluster. */
+export const ClientBillingDisabled = defineFailure('ClientBillingDisabled', 'Forbidden')
+/** The account has no such cluster, or the cluster has reported no such namespace. */
+export const UsageNamespaceMissing = defineFailure('UsageNamespaceMissing', 'NotFound')
+
+/** A cluster that has reported usage to an account. */
+export interface ReportedCluster {
+  readonly id: UsageClusterId
+  readonly uid: string
+  /** Of the cluster's record; the UID if there is none. */
+  readonly name: string
+  readonly kubernetesVersion: string
+  readonly provider: string
+  readonly nodeCount: number
+  /** A contract in force lets the account see the reports on this cluster. */
+  readonly isEnabled: boolean
+}
+
+export type ReportedChange = Omit<ObjectChange, 'isTrial'>
+
+/** A database with its changes, in any order. */
+export interface ReportedDatabase extends Omit<UsageObject, 'id' | 'clusterId' | 'trialEndsAt'> {
+  readonly changes: readonly ReportedChange[]
+}
+
+export interface ReportedNamespace {
+  readonly uid: string
+  readonly name: string
+  readonly createdAt: UnixSeconds
+  /** JSON objects of texts. */
+  readonly labels: string
+  readonly annotations: string
+}
+
+/** Reads databases as clusters have reported them. */
+export interface DatabaseInventory {
+  /** Reports whether any contract of the account that is in force lets it see these reports. */
+  isEnabled(ownerId: AccountId, now: Date): Promise<boolean>
+  /** Returns the clusters that have reported to the account, by UID. */
+  clustersOf(ownerId: AccountId, now: Date): Promise<readonly ReportedCluster[]>
+  /** Returns the databases of a cluster that were not deleted before `since`, by namespace: the ids in the order of UIDs. */
+  databaseIdsOf(clusterId: UsageClusterId, since: UnixSeconds): Promise<ReadonlyMap<string, readonly UsageObjectId[]>>
+  /** Returns databases in the order of their ids as given, in batches. */
+  databases(ids: readonly UsageObjectId[]): AsyncIterable<readonly ReportedDatabase[]>
+  /** Returns the databases of a namespace that were not deleted before `since`, by UID, in batches. */
+  databasesIn(clusterId: UsageClusterId, namespace: string, since: UnixSeconds): AsyncIterable<readonly ReportedDatabase[]>
+  /** Returns the namespaces that a cluster has reported, the oldest first; with a name, those of this name. */
+  namespacesOf(clusterId: UsageClusterId, name?: string): Promise<readonly ReportedNamespace[]>
+}
+export const DatabaseInventoryToken = token<DatabaseInventory>('usage.DatabaseInventory')

@@ -1,16 +1,48 @@
 import { monthName, yearOf } from '../month.ts'
-import type { ProductMonth } from '../months/usage-types.ts'
-import type { MonthKey, UsageMonthId } from '../types.ts'
-import type { ShownAmounts } from './measures.ts'
-import { billableText, totalText } from './measures.ts'
-import type { UsageViewKey } from './ports.ts'
+import type { ClusterInMonth, ObjectUsage, ProductMonth } from '../months/usage-types.ts'
+import type { MonthKey, UnixSeconds, UsageMonthId } from '../types.ts'
+import type { Rounding, ShownAmounts } from './measures.ts'
+import { billableText, numberText, totalText } from './measures.ts'
+import type { UsageViewKey, UsageViewStore } from './ports.ts'
 import { pieceItems } from './ports.ts'
-import type { UsageViewSink } from './rows-of-month.ts'
+
+/** The part of the store that writes views. */
+export type UsageViewSink = Pick<UsageViewStore, 'begin' | 'addPiece' | 'complete'>
+
+/** What a writer of rows gets. */
+export interface RowsGiven {
+  readonly views: UsageViewSink
+  readonly monthId: UsageMonthId
+  readonly month: ProductMonth
+  readonly rounding: Rounding
+}
+
+/** Writes the rows of one or more views while the objects of a month are read, in their order. */
+export interface RowsOfMonth {
+  /** Returns a promise if something is written. */
+  add(usage: ObjectUsage): Promise<void> | undefined
+  /** Writes what was not written yet, and completes the views. */
+  finish(): Promise<void>
+}
+
+/** Writes rows with what was used. */
+export interface RowsOfUse {
+  /** The objects of this cluster follow. */
+  startCluster?(cluster: ClusterInMonth): void
+  /** `parts` are those of the object, `amounts` their sums. Returns a promise if something is written. */
+  add(usage: ObjectUsage, amounts: readonly bigint[], parts: ObjectUsage['parts']): Promise<void> | undefined
+  endCluster?(): Promise<void>
+  /** Writes what was not written yet, and completes the views. */
+  finish(): Promise<void>
+}
+
+/** Returns the key of an object in views: see `UsageViewPiece.firstKey`. */
+export const keyOf = ({ clusterUid, object }: ObjectUsage): string => `${clusterUid}/${object.uid}`
 
 /** Writes one view in pieces. */
 export interface ViewWriter {
-  /** `key`: see `UsageViewPiece.firstKey`. */
-  add(item: string, key: string): Promise<void>
+  /** `key`: see `UsageViewPiece.firstKey`. Returns a promise only if a piece is written. */
+  add(item: string, key: string): Promise<void> | undefined
   /** Completes the view. `totals` are the members of its totals. */
   finish(totals: string): Promise<void>
 }
@@ -22,23 +54,28 @@ const headOf = ({ product, view, viewType }: UsageViewKey, month: MonthKey): str
 /** Starts a view. */
 export const startView = async (views: UsageViewSink, monthId: UsageMonthId, month: MonthKey, key: UsageViewKey): Promise<ViewWriter> => {
   const id = await views.begin(monthId, key)
-  let items: string[] = []
+  // Joined as they come: a list of texts would be copied once more.
+  let items = ''
+  let waiting = 0
   let firstKey = ''
   let pieces = 0
   let itemCount = 0
   const flush = async (): Promise<void> => {
-    if (items.length === 0) return
-    const content = { firstKey, items: items.join(',') }
-    items = []
-    await views.addPiece(id, pieces, content)
+    if (waiting === 0) return
+    const content = { firstKey, items }
+    items = ''
+    waiting = 0
+    const piece = pieces
     pieces += 1
+    await views.addPiece(id, piece, content)
   }
   return {
-    add: async (item, itemKey) => {
-      if (items.length === 0) firstKey = itemKey
-      items.push(item)
+    add: (item, itemKey) => {
+      if (waiting === 0) firstKey = itemKey
+      items += waiting === 0 ? item : `,${item}`
+      waiting += 1
       itemCount += 1
-      if (items.length === pieceItems) await flush()
+      return waiting === pieceItems ? flush() : undefined
     },
     finish: async (totals) => {
       await flush()
@@ -58,3 +95,58 @@ export const startBoth = async (views: UsageViewSink, monthId: UsageMonthId, { p
   { text: totalText, writer: await startView(views, monthId, month, { product, view, viewType: 'total' }) },
   { text: billableText, writer: await startView(views, monthId, month, { product, view, viewType: 'billable' }) },
 ]
+
+// JSON members of items. Millions of them are written when a month is closed: a text is made of parts, not of an object.
+const instants = new Map<number, string>()
+const mostInstants = 10_000
+
+/** Returns an instant as a JSON string: `"2026-06-01T00:00:00Z"`. Many items have the same: the ends of the month. */
+export const instantText = (at: UnixSeconds): string => {
+  const known = instants.get(at)
+  if (known !== undefined) return known
+  if (instants.size >= mostInstants) instants.clear()
+  const text = `"${new Date(at * 1000).toISOString().slice(0, 19)}Z"`
+  instants.set(at, text)
+  return text
+}
+
+const plain = /^[\w .:/-]*$/
+
+/** Returns a text as a JSON string. */
+export const stringText = (text: string): string => (plain.test(text) ? `"${text}"` : JSON.stringify(text))
+
+/** Returns the members that name an object. */
+export const objectText = ({ object, clusterUid }: ObjectUsage): string =>
+  `"clusterUID":${stringText(clusterUid)},"objectID":${stringText(object.uid)},"group":${stringText(object.group)},"kind":${stringText(object.kind)},` +
+  `"namespace":${stringText(object.namespace)},"namespaceUID":${stringText(object.namespaceUid)},"name":${stringText(object.name)}`
+
+export const lifeText = ({ object, dailyEvents }: ObjectUsage): string =>
+  `"createdAt":${instantText(object.createdAt)},"deletedAt":${object.deletedAt === undefined ? 'null' : instantText(object.deletedAt)},"dailyEvents":[${dailyEvents.join(',')}]`
+
+/** Returns the smallest, the largest and the time-weighted mean of a quantity over segments, the mean with three decimals. */
+const summaryText = (segments: ObjectUsage['segments'], of: 'milliCpu' | 'memoryMib'): string => {
+  let [min, max, seconds, weighted] = [segments[0]?.[of] ?? 0, 0, 0, 0]
+  for (const segment of segments) {
+    const value = segment[of]
+    const duration = segment.to - segment.from
+    if (value < min) min = value
+    if (value > max) max = value
+    seconds += duration
+    // At most 10^9 multiplied by the seconds of a month: below 2^53, but not with the three decimals.
+    weighted += value * duration
+  }
+  if (seconds === 0) return `{"min":${min},"max":${max},"mean":0}`
+  const rest = weighted % seconds
+  const mean = ((weighted - rest) / seconds) * 1000 + Math.floor((rest * 1000 + Math.floor(seconds / 2)) / seconds)
+  return `{"min":${min},"max":${max},"mean":${numberText(mean)}}`
+}
+
+/** Returns the item of an object in the view of what it occupied. */
+export const quotaItem = (usage: ObjectUsage): string => {
+  const { segments } = usage
+  let rows = ''
+  for (const { from, to, milliCpu, memoryMib, replicas, generation } of segments) {
+    rows += `${rows === '' ? '' : ','}{"from":${instantText(from)},"to":${instantText(to)},"milliCPU":${milliCpu},"memMiB":${memoryMib},"replicas":${replicas},"generation":${generation}}`
+  }
+  return `{${objectText(usage)},"milliCPU":${summaryText(segments, 'milliCpu')},"memMiB":${summaryText(segments, 'memoryMib')},"segments":[${rows}]}`
+}

@@ -1,11 +1,11 @@
 import { left, right } from 'fp-ts/lib/Either.js'
+import type { PackedText } from '../../kernel/exchange.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { FreeObject } from '../../kernel/json.ts'
-import { fromWireJson, isObject, listAt, toWireJson } from '../../kernel/json.ts'
-import type { PackedText } from '../../kernel/exchange.ts'
+import { at, fromWireJson, isObject, listAt, toWireJson } from '../../kernel/json.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
-import { daysOfMonth, monthText, yearOf, monthName } from '../month.ts'
+import { daysOfMonth, monthName, monthText, yearOf } from '../month.ts'
 import type { MonthKey, UsageMonth } from '../types.ts'
 import { csvHead, csvLayoutOf, csvRows } from './csv.ts'
 import type { ViewFilter } from './narrow-view.ts'
@@ -20,6 +20,8 @@ export interface UsageViewAnswer {
   readonly name: string
   /** Of JSON. Packed texts are as they are stored. */
   json(): AsyncIterable<string | PackedText>
+  /** The same JSON without packed texts. */
+  plainJson(): AsyncIterable<string>
   csv(): AsyncIterable<string>
 }
 
@@ -57,11 +59,13 @@ export const makeReadView =
     const view = await views.find(ownerId, month, isOfCluster ? { ...key, view: kindsOfClusters } : key, revision)
     if (view === undefined) return left(missing(month))
     const items = () => matchingItems(views, view, filter)
+    const narrowed = () => narrowedView({ ...view, head: view.head.replace(`"view":"${kindsOfClusters}"`, `"view":"${key.view}"`) }, items())
     const layout = csvLayoutOf(key, daysOfMonth(month))
     return right({
       month: view.month,
       name: `usage-${monthText(month)}-${key.product}-${key.view}`,
-      json: () => (isEmpty(filter) ? wholeView(views, view) : narrowedView({ ...view, head: view.head.replace(`"view":"${kindsOfClusters}"`, `"view":"${key.view}"`) }, items())),
+      json: () => (isEmpty(filter) ? wholeView(view, views.packedPieces(view)) : narrowed()),
+      plainJson: () => (isEmpty(filter) ? wholeView(view, views.pieces(view)) : narrowed()),
       csv: () => csvOf(csvHead(layout), items(), (item) => csvRows(layout, item)),
     })
   }
@@ -71,11 +75,11 @@ const factsText = ({ revision, status, generatedAt }: UsageMonth): string => `"r
 
 const headText = ({ head, month }: StoredUsageView): string => `{${factsText(month)}${head.slice(1)}`
 
-const wholeView = async function* (views: UsageViewStore, view: StoredUsageView): AsyncGenerator<string | PackedText> {
+const wholeView = async function* <Piece>(view: StoredUsageView, pieces: AsyncIterable<Piece>): AsyncGenerator<string | Piece> {
   let before = headText(view)
-  for await (const packed of views.packedPieces(view)) {
+  for await (const piece of pieces) {
     yield before
-    yield packed
+    yield piece
     before = ','
   }
   yield view.itemCount === 0 ? before + view.tail : view.tail
@@ -156,17 +160,65 @@ export const makeReadObject =
     const only = async function* (): AsyncGenerator<readonly FreeObject[]> {
       yield [item]
     }
+    const json = () => narrowedView(view, only())
     return right({
       month: view.month,
       name: `usage-${monthText(month)}-${key.product}-${key.view}-${objectUid}`,
-      json: () => narrowedView(view, only()),
+      json,
+      plainJson: json,
       csv: () => csvOf(csvHead(layout), only(), (each) => csvRows(layout, each)),
     })
   }
 
 /** Returns the item of an object in a view of objects. */
-export const findObject = async (views: UsageViewStore, view: StoredUsageView, clusterUid: string, objectUid: string): Promise<FreeObject | undefined> => {
+const findObject = async (views: UsageViewStore, view: StoredUsageView, clusterUid: string, objectUid: string): Promise<FreeObject | undefined> => {
   const text = await views.pieceWith(view, `${clusterUid}/${objectUid}`)
   if (text === undefined || !text.includes(JSON.stringify(objectUid))) return undefined
   return itemsOf(text).find(({ clusterUID, objectID }) => clusterUID === clusterUid && objectID === objectUid)
+}
+
+export interface ObjectHistoryInput {
+  readonly ownerId: AccountId
+  readonly clusterUid: string
+  readonly objectUid: string
+}
+
+/** What an object occupied in all generated months, from the newest revision of each. */
+export interface ObjectHistory {
+  /** The members that name the object, as the newest month has them. */
+  readonly object: FreeObject
+  /** `2026-06`, ascending: the months in which the object occupied something. */
+  readonly months: readonly string[]
+  /** In the order of time. A segment that continues in the next month is one segment. */
+  readonly segments: readonly FreeObject[]
+}
+
+const quotaView: UsageViewKey = { product: 'dbProduct', view: 'object-quota-history-summaries-view', viewType: 'total' }
+const naming = ['clusterUID', 'objectID', 'group', 'kind', 'namespace', 'namespaceUID', 'name'] as const
+const occupied = ['milliCPU', 'memMiB', 'replicas', 'generation'] as const
+
+/** Returns the history of an object over all generated months. */
+export const makeReadObjectHistory =
+  ({ views }: { readonly views: UsageViewStore }) =>
+  async (_call: SignedInCall<never>, { ownerId, clusterUid, objectUid }: ObjectHistoryInput): Outcome<Failure<'UsageViewMissing'>, ObjectHistory> => {
+    let object: FreeObject | undefined
+    const months: string[] = []
+    const segments: FreeObject[] = []
+    for (const month of await views.monthsOf(ownerId)) {
+      const view = await views.find(ownerId, month, quotaView)
+      const item = view === undefined ? undefined : await findObject(views, view, clusterUid, objectUid)
+      if (item === undefined) continue
+      months.push(monthText(month))
+      object = Object.fromEntries(naming.map((name) => [name, item[name]]))
+      for (const segment of listAt(item, 'segments')) if (isObject(segment)) append(segments, segment)
+    }
+    return object === undefined ? left(UsageViewMissing('No report has this object.')) : right({ object, months, segments })
+  }
+
+/** Appends a segment, or extends the last one if the object occupied the same without a gap. */
+const append = (segments: FreeObject[], segment: FreeObject): void => {
+  const last = segments.at(-1)
+  const isContinued = last !== undefined && last['to'] === segment['from'] && occupied.every((name) => at(last, name) === segment[name])
+  if (isContinued) segments[segments.length - 1] = { ...last, to: segment['to'] }
+  else segments.push(segment)
 }

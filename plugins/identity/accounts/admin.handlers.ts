@@ -4,7 +4,7 @@ import { makeGetAnyUser, makeListUsers } from '../../../core/identity/accounts/p
 import { makeDeleteUser } from '../../../core/identity/accounts/removal.ts'
 import type { UserEdit } from '../../../core/identity/accounts/user-changes.ts'
 import { makeEditUser, makeRenameUser, makeUnlockUser } from '../../../core/identity/accounts/user-changes.ts'
-import { makeImportUser } from '../../../core/identity/accounts/user-creation.ts'
+import { makeImportUser } from '../../../core/identity/accounts/users.ts'
 import { makeSetPassword } from '../../../core/identity/authentication/passwords.ts'
 import { AttemptThrottleToken } from '../../../core/identity/authentication/ports.ts'
 import {
@@ -37,8 +37,7 @@ import {
   adminUnlockUser,
   adminUpdateProfile,
 } from './admin.routes.ts'
-import { listingOf, searchTextOf } from './user-listing.ts'
-import { emailWire, placeOf, profileWire, userWire, viewerOf } from './user-wire.ts'
+import { listingOf, searchTextOf, emailWire, placeOf, profileWire, userWire, viewerOf } from './user-wire.ts'
 
 const editOf = (body: t.TypeOf<typeof EditUserOption>): UserEdit =>
   definedFields({

@@ -1,15 +1,13 @@
 import { UserInUse } from '../../../core/identity/accounts/removal.ts'
 import { LastAdmin } from '../../../core/identity/accounts/user-changes.ts'
-import { UserNameRefused } from '../../../core/identity/accounts/user-creation.ts'
-import { CreationTimeRefused, ProfileInvalid, UserMissing } from '../../../core/identity/accounts/users.ts'
+import { UserNameRefused, CreationTimeRefused, ProfileInvalid, UserMissing } from '../../../core/identity/accounts/users.ts'
 import { PasswordsDiffer, PasswordTooWeak } from '../../../core/identity/authentication/password-policy.ts'
 import { EmailInvalid } from '../../../core/identity/emails/email-address.ts'
 import { EmailTaken, TooManyAttempts, UserNameTaken } from '../../../core/identity/ports.ts'
 import { siteAdmin } from '../../kit/access.ts'
 import { freeText, optional, QueryBoolean, request } from '../../kit/codecs.ts'
 import { empty, json, list } from '../../kit/reply.ts'
-import { body } from '../../kit/route.ts'
-import { routesOf } from '../../kit/shared-route.ts'
+import { body, routesOf } from '../../kit/route.ts'
 import {
   ChangePasswordParams,
   CreateUserOption,
@@ -23,7 +21,7 @@ import {
   User,
   UserPath,
 } from '../codecs.ts'
-import { UsersQuery, usersQueryText } from './user-listing.ts'
+import { UsersQuery, usersQueryText } from './user-wire.ts'
 
 const common = { tag: 'Administration', access: siteAdmin, scopeCategory: 'admin' } as const
 const route = routesOf(common)

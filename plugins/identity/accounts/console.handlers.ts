@@ -5,7 +5,7 @@ import { makeListUsers } from '../../../core/identity/accounts/profiles.ts'
 import { makeDeleteUserById, makePurgeAccounts, makeReactivateAccount, reactivationDays } from '../../../core/identity/accounts/removal.ts'
 import { makeSendTestMail } from '../../../core/identity/accounts/site-rules.ts'
 import { makeEditUserById } from '../../../core/identity/accounts/user-changes.ts'
-import { makeCreateUser } from '../../../core/identity/accounts/user-creation.ts'
+import { makeCreateUser } from '../../../core/identity/accounts/users.ts'
 import {
   CommonPasswordsToken,
   DomainNamesToken,
@@ -32,7 +32,7 @@ import {
   consoleReactivate,
   consoleTestMail,
 } from './console.routes.ts'
-import { listingOf, searchTextOf } from './user-listing.ts'
+import { listingOf, searchTextOf } from './user-wire.ts'
 
 const consoleUser = (user: User) => ({
   ID: user.id,

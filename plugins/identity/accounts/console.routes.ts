@@ -1,19 +1,17 @@
 import * as t from 'io-ts'
-import { UserNameRefused } from '../../../core/identity/accounts/user-creation.ts'
+import { UserNameRefused, UserMissing, ProfileInvalid } from '../../../core/identity/accounts/users.ts'
 import { UserInUse } from '../../../core/identity/accounts/removal.ts'
 import { LastAdmin } from '../../../core/identity/accounts/user-changes.ts'
 import { EmailInvalid } from '../../../core/identity/emails/email-address.ts'
-import { UserMissing, ProfileInvalid } from '../../../core/identity/accounts/users.ts'
 import { PasswordTooWeak } from '../../../core/identity/authentication/password-policy.ts'
 import { EmailTaken, TooManyAttempts, UserNameTaken } from '../../../core/identity/ports.ts'
-import { OwnSecondFactor } from '../../../core/identity/second-factor/reset.ts'
+import { OwnSecondFactor } from '../../../core/identity/second-factor/enrollment.ts'
 import type { UserId } from '../../../core/kernel/ids.ts'
 import { siteAdmin } from '../../kit/access.ts'
 import { answer, freeText, optional, pathId, request, SafeInteger } from '../../kit/codecs.ts'
 import { empty, json, list } from '../../kit/reply.ts'
-import { body } from '../../kit/route.ts'
-import { routesOf } from '../../kit/shared-route.ts'
-import { UsersQuery, usersQueryText } from './user-listing.ts'
+import { body, routesOf } from '../../kit/route.ts'
+import { UsersQuery, usersQueryText } from './user-wire.ts'
 
 const route = routesOf({ tag: 'Administration', access: siteAdmin, scopeCategory: 'admin' })
 

@@ -7,15 +7,14 @@ import {
   RegistrationClosed,
   TooManyAddressChecks,
 } from '../../../core/identity/accounts/site-rules.ts'
-import { UserNameRefused } from '../../../core/identity/accounts/user-creation.ts'
+import { UserNameRefused } from '../../../core/identity/accounts/users.ts'
 import { PasswordTooWeak } from '../../../core/identity/authentication/password-policy.ts'
 import { EmailInvalid } from '../../../core/identity/emails/email-address.ts'
 import { TooManyAttempts, UserNameTaken } from '../../../core/identity/ports.ts'
 import { anyone, read, signedIn, siteAdmin } from '../../kit/access.ts'
 import { answer, freeText, optional, request } from '../../kit/codecs.ts'
 import { empty, json } from '../../kit/reply.ts'
-import { body, defineRoute } from '../../kit/route.ts'
-import { routesOf } from '../../kit/shared-route.ts'
+import { body, defineRoute, routesOf } from '../../kit/route.ts'
 import { Validation } from '../codecs.ts'
 
 const tag = 'Administration'

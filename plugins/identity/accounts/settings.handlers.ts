@@ -1,10 +1,9 @@
 import { right } from 'fp-ts/lib/Either.js'
-import { defaultPageSizes, makeChangePageSizes } from '../../../core/identity/accounts/page-sizes.ts'
+import { defaultPageSizes, makeChangePageSizes, makeGetOwnAccount } from '../../../core/identity/accounts/profiles.ts'
 import type { PageSizes } from '../../../core/identity/accounts/ports.ts'
-import { makeGetOwnAccount } from '../../../core/identity/accounts/profiles.ts'
 import { makeDeleteOwnAccount } from '../../../core/identity/accounts/removal.ts'
 import { makeEditOwnProfile } from '../../../core/identity/accounts/user-changes.ts'
-import { makeChangeOwnPassword } from '../../../core/identity/authentication/password-changes.ts'
+import { makeChangeOwnPassword } from '../../../core/identity/authentication/passwords.ts'
 import { AttemptThrottleToken, OnLockedToken } from '../../../core/identity/authentication/ports.ts'
 import {
   CommonPasswordsToken,

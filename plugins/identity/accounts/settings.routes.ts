@@ -1,4 +1,4 @@
-import { PageSizeInvalid } from '../../../core/identity/accounts/page-sizes.ts'
+import { PageSizeInvalid } from '../../../core/identity/accounts/profiles.ts'
 import { AccountInUse, PasswordNeeded } from '../../../core/identity/accounts/removal.ts'
 import { ProfileInvalid } from '../../../core/identity/accounts/users.ts'
 import { OwnPasswordWrong, ProofRequired } from '../../../core/identity/authentication/credentials.ts'
@@ -6,8 +6,7 @@ import { PasswordsDiffer, PasswordTooWeak } from '../../../core/identity/authent
 import { NotAuthenticated, TooManyAttempts } from '../../../core/identity/ports.ts'
 import { signedIn } from '../../kit/access.ts'
 import { cookies, empty, json } from '../../kit/reply.ts'
-import { body } from '../../kit/route.ts'
-import { routesOf } from '../../kit/shared-route.ts'
+import { body, routesOf } from '../../kit/route.ts'
 import {
   DeleteAccountParams,
   Pagination,

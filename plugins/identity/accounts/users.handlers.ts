@@ -1,27 +1,46 @@
 import { right } from 'fp-ts/lib/Either.js'
-import { makeFindAvatar, makeRemoveAvatar, makeSetAvatar } from '../../../core/identity/accounts/avatars.ts'
+import {
+  makeFindAvatar,
+  makeRemoveAvatar,
+  makeSetAvatar,
+  makeGetCaller,
+  makeGetUser,
+  makeCheckFollowing,
+  makeFollowUser,
+  makeListFollowers,
+  makeListFollowing,
+  makeUnfollowUser,
+} from '../../../core/identity/accounts/profiles.ts'
 import { ContentDigestToken } from '../../../core/identity/accounts/ports.ts'
-import { makeGetCaller, makeGetUser } from '../../../core/identity/accounts/profiles.ts'
 import { IdentitySettingsToken, IdentityStoresToken, IdentityUnitOfWorkToken } from '../../../core/identity/ports.ts'
+import type { User } from '../../../core/identity/types.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
 import { PictureMakerToken, pictureType } from '../../../core/kernel/picture.ts'
+import type { SignedInCall } from '../../../core/kernel/principal.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
 import { Redirect } from '../../kit/reply.ts'
-import { searchTextOf } from './user-listing.ts'
-import { avatarUrl, placeOf, userWire, viewerOf } from './user-wire.ts'
+import { avatarUrl, placeOf, searchTextOf, userWire, viewerOf } from './user-wire.ts'
 import {
+  checkFollowing,
+  checkOwnFollowing,
   deleteAvatar,
   discardAvatar,
+  followUser,
   getAvatarSettings,
   getCaller,
   getUser,
+  listFollowers,
+  listFollowing,
+  listOwnFollowers,
+  listOwnFollowing,
   listPublicKeys,
   listSigningKeys,
   searchUsers,
   setAvatar,
   showAvatar,
   showDrawnAvatar,
+  unfollowUser,
   uploadAvatar,
 } from './users.routes.ts'
 
@@ -92,4 +111,46 @@ export const avatarGroup = defineGroup({
       reply: (bytes) => ({ contentType: pictureType, bytes, headers: { 'Cache-Control': drawnIsFresh } }),
     }),
   ],
+})
+
+export const followGroup = defineGroup({
+  needs: {
+    clock: ClockToken,
+    settings: IdentitySettingsToken,
+    stores: IdentityStoresToken,
+    unitOfWork: IdentityUnitOfWorkToken,
+  },
+  routes: (given) => {
+    const { follows } = given.stores
+    const toWire = (user: User, { call }: { readonly call: SignedInCall }) =>
+      userWire(placeOf(given.settings, call), viewerOf(call.principal), user)
+    return [
+      handle(listFollowers, makeListFollowers(given), {
+        input: ({ call, params, page }) => ({ viewer: viewerOf(call.principal), login: params.username, page }),
+        reply: toWire,
+      }),
+      handle(listFollowing, makeListFollowing(given), {
+        input: ({ call, params, page }) => ({ viewer: viewerOf(call.principal), login: params.username, page }),
+        reply: toWire,
+      }),
+      handle(
+        listOwnFollowers,
+        async ({ principal }, { page }) => right(await follows.followers(viewerOf(principal), principal.userId, page)),
+        { reply: toWire },
+      ),
+      handle(
+        listOwnFollowing,
+        async ({ principal }, { page }) => right(await follows.following(viewerOf(principal), principal.userId, page)),
+        { reply: toWire },
+      ),
+      handle(checkFollowing, makeCheckFollowing(given), {
+        input: ({ call, params }) => ({ viewer: viewerOf(call.principal), follower: params.username, target: params.target }),
+      }),
+      handle(checkOwnFollowing, makeCheckFollowing(given), {
+        input: ({ call, params }) => ({ viewer: viewerOf(call.principal), target: params.username }),
+      }),
+      handle(followUser, makeFollowUser(given), { input: ({ params }) => params.username }),
+      handle(unfollowUser, makeUnfollowUser(given), { input: ({ params }) => params.username }),
+    ]
+  },
 })

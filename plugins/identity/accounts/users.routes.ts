@@ -1,14 +1,12 @@
 import * as t from 'io-ts'
-import { AvatarMissing } from '../../../core/identity/accounts/avatars.ts'
+import { AvatarMissing, FollowRefused, NotFollowing } from '../../../core/identity/accounts/profiles.ts'
 import { UserMissing } from '../../../core/identity/accounts/users.ts'
 import type { UserId } from '../../../core/kernel/ids.ts'
 import { PictureRefused, PicturesBusy, pictureType } from '../../../core/kernel/picture.ts'
 import { anyone, signedIn } from '../../kit/access.ts'
-import { answer, Base64Bytes, FreeObjectCodec, freeText, listOf, optional, patternText, queryId, request } from '../../kit/codecs.ts'
-import { pictureBodyBytes, pictureExample, pictureUrlExample } from '../../kit/picture.ts'
-import { binary, empty, json, listWithin, orRedirect } from '../../kit/reply.ts'
-import { body, defineRoute } from '../../kit/route.ts'
-import { routesOf } from '../../kit/shared-route.ts'
+import { answer, Base64Bytes, FreeObjectCodec, freeText, listOf, optional, PathName, patternText, queryId, request } from '../../kit/codecs.ts'
+import { body, defineRoute, pictureBodyBytes, pictureExample, pictureUrlExample, routesOf } from '../../kit/route.ts'
+import { binary, empty, json, list, listWithin, orRedirect } from '../../kit/reply.ts'
 import { fullUserExample, User, userExample, UserPath, UserSearchResult } from '../codecs.ts'
 
 const tag = 'Identity - Users & Settings'
@@ -153,4 +151,81 @@ export const showDrawnAvatar = defineRoute({
   params: request({ name: patternText(/^[\w.+-]{1,63}$/, 63, 'a name') }, 'DrawnAvatarPath'),
   ok: binary([pictureType], 'A PNG'),
   failures: [],
+})
+
+const common = { tag: 'Identity - Users & Settings', access: signedIn, scopeCategory: 'user' } as const
+const followRoute = routesOf(common)
+const userRoute = routesOf({ ...common, params: UserPath, failures: [UserMissing] })
+const confinedRoute = routesOf({ ...common, params: UserPath, failures: [UserMissing], servesConfined: true })
+
+const ok = list(User, userExample)
+
+export const listFollowers = confinedRoute({
+  id: 'identity.listFollowers',
+  method: 'GET',
+  path: '/users/{username}/followers',
+  summary: 'List the followers of a user, by name',
+  ok,
+})
+
+export const listFollowing = confinedRoute({
+  id: 'identity.listFollowing',
+  method: 'GET',
+  path: '/users/{username}/following',
+  summary: 'List the users that a user follows, by name',
+  ok,
+})
+
+export const checkFollowing = followRoute({
+  id: 'identity.checkFollowing',
+  method: 'GET',
+  path: '/users/{username}/following/{target}',
+  summary: 'Check whether a user follows another',
+  servesConfined: true,
+  params: request({ username: PathName, target: PathName }, 'UserTargetPath'),
+  ok: empty(204, 'Yes'),
+  failures: [UserMissing, NotFollowing],
+})
+
+export const listOwnFollowers = followRoute({
+  id: 'identity.listOwnFollowers',
+  method: 'GET',
+  path: '/user/followers',
+  summary: 'List the followers of the caller, by name',
+  ok,
+})
+
+export const listOwnFollowing = followRoute({
+  id: 'identity.listOwnFollowing',
+  method: 'GET',
+  path: '/user/following',
+  summary: 'List the users that the caller follows, by name',
+  ok,
+})
+
+export const checkOwnFollowing = userRoute({
+  id: 'identity.checkOwnFollowing',
+  method: 'GET',
+  path: '/user/following/{username}',
+  summary: 'Check whether the caller follows a user',
+  ok: empty(204, 'Yes'),
+  failures: [NotFollowing],
+})
+
+export const followUser = userRoute({
+  id: 'identity.followUser',
+  method: 'PUT',
+  path: '/user/following/{username}',
+  summary: 'Follow a user',
+  ok: empty(204),
+  failures: [FollowRefused],
+})
+
+export const unfollowUser = userRoute({
+  id: 'identity.unfollowUser',
+  method: 'DELETE',
+  path: '/user/following/{username}',
+  summary: 'Unfollow a user',
+  ok: empty(204),
+  failures: [FollowRefused],
 })

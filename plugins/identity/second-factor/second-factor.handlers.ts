@@ -16,9 +16,9 @@ import {
   makeEnrollSecondFactor,
   makeOfferSecondFactor,
   makeReplaceRecoveryCodes,
+  makeResetSecondFactor,
 } from '../../../core/identity/second-factor/enrollment.ts'
 import { OneTimePasswordsToken, QrCodesToken, UseOneTimeCodeToken } from '../../../core/identity/second-factor/ports.ts'
-import { makeResetSecondFactor } from '../../../core/identity/second-factor/reset.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
 import type { Secret } from '../../../core/kernel/secret.ts'
 import { EntropyToken, SecretBoxToken } from '../../../core/kernel/secret.ts'

@@ -1,12 +1,11 @@
 import { UserMissing } from '../../../core/identity/accounts/users.ts'
 import { NotAuthenticated, TooManyAttempts } from '../../../core/identity/ports.ts'
 import { ProofRequired } from '../../../core/identity/authentication/credentials.ts'
-import { OwnSecondFactor } from '../../../core/identity/second-factor/reset.ts'
+import { OwnSecondFactor } from '../../../core/identity/second-factor/enrollment.ts'
 import { OneTimeCodeWrong, SecondFactorEnrolled, SecondFactorMissing } from '../../../core/identity/second-factor/codes.ts'
 import { signedIn, siteAdmin, write } from '../../kit/access.ts'
 import { empty, json } from '../../kit/reply.ts'
-import { body, defineRoute } from '../../kit/route.ts'
-import { routesOf } from '../../kit/shared-route.ts'
+import { body, defineRoute, routesOf } from '../../kit/route.ts'
 import { RecoveryCodesText, SecondFactorProof, Security, TwoFactorAuthParams, TwoFAStatus, UserPath } from '../codecs.ts'
 
 const route = routesOf({ tag: 'Identity - Users & Settings', access: signedIn, scopeCategory: 'user' })

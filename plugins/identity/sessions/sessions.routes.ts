@@ -5,8 +5,7 @@ import type { SessionId } from '../../../core/kernel/ids.ts'
 import { signedIn, siteAdmin, write } from '../../kit/access.ts'
 import { pathId, request } from '../../kit/codecs.ts'
 import { empty, json, list } from '../../kit/reply.ts'
-import { defineRoute } from '../../kit/route.ts'
-import { routesOf } from '../../kit/shared-route.ts'
+import { defineRoute, routesOf } from '../../kit/route.ts'
 import { SessionInfoAPIForm, UserPath } from '../codecs.ts'
 
 const route = routesOf({ tag: 'Identity - Users & Settings', access: signedIn, scopeCategory: 'user' })

@@ -8,8 +8,7 @@ import type { TokenId } from '../../../core/kernel/ids.ts'
 import { signedIn, withPassword, write } from '../../kit/access.ts'
 import { freeText, pathId, PathName, request } from '../../kit/codecs.ts'
 import { empty, json, list } from '../../kit/reply.ts'
-import { body, defineRoute } from '../../kit/route.ts'
-import { routesOf } from '../../kit/shared-route.ts'
+import { body, defineRoute, routesOf } from '../../kit/route.ts'
 import {
   AccessToken,
   AccessTokenIdList,

@@ -3,12 +3,16 @@ import { AllowancesToken } from '../../../core/identity/authentication/ports.ts'
 import { IdentitySettingsToken } from '../../../core/identity/ports.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
 import { PermissionLevelsToken } from '../../../core/kernel/rights.ts'
-import { makeAcceptInvitation, makeShowInvitation } from '../../../core/organizations/invitations/acceptance.ts'
-import { makeInviteMember, makeWithdrawInvitation } from '../../../core/organizations/invitations/invitations.ts'
+import {
+  makeAcceptInvitation,
+  makeShowInvitation,
+  makeInviteMember,
+  makeWithdrawInvitation,
+} from '../../../core/organizations/invitations/invitations.ts'
 import type { Invitation } from '../../../core/organizations/invitations/ports.ts'
 import { AddressReaderToken, InvitationStoreToken, InvitationTokensToken } from '../../../core/organizations/invitations/ports.ts'
 import { OrganizationStoreToken, OrganizationUnitOfWorkToken } from '../../../core/organizations/ports.ts'
-import { orgOf } from '../../kit/grant.ts'
+import { orgOf } from '../../kit/access.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
 import { organizationWire } from '../organizations/organization-wire.ts'

@@ -11,8 +11,7 @@ import {
 import { TeamNameTaken } from '../../../core/organizations/ports.ts'
 import { requires, signedIn } from '../../kit/access.ts'
 import { empty, json, list } from '../../kit/reply.ts'
-import { body } from '../../kit/route.ts'
-import { routesOf } from '../../kit/shared-route.ts'
+import { body, routesOf } from '../../kit/route.ts'
 import {
   CreateInvitationOption,
   Invitation,

@@ -8,8 +8,6 @@ import {
   makeGetMember,
   makeListMembers,
   makeListPublicMembers,
-} from '../../../core/organizations/members/member-views.ts'
-import {
   makeActOnMember,
   makeRemoveMember,
   makeRevokeOrganizationToken,
@@ -23,7 +21,7 @@ import {
   OrganizationUnitOfWorkToken,
 } from '../../../core/organizations/ports.ts'
 import { tokenInfoWire } from '../../identity/tokens/token-wire.ts'
-import { orgOf } from '../../kit/grant.ts'
+import { orgOf } from '../../kit/access.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
 import { Redirect } from '../../kit/reply.ts'

@@ -13,8 +13,7 @@ import { Profile, User, userExample } from '../../identity/codecs.ts'
 import { anyone, evenWhenBarred, memberOf, path, requires, requiresWithin, signedIn } from '../../kit/access.ts'
 import { QueryId, request } from '../../kit/codecs.ts'
 import { empty, json, list, orRedirect } from '../../kit/reply.ts'
-import { body } from '../../kit/route.ts'
-import { routesOf } from '../../kit/shared-route.ts'
+import { body, routesOf } from '../../kit/route.ts'
 import {
   AccessTokenInfo,
   membershipExample,

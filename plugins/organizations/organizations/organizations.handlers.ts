@@ -2,14 +2,16 @@ import { right } from 'fp-ts/lib/Either.js'
 import { ContentDigestToken } from '../../../core/identity/accounts/ports.ts'
 import { IdentitySettingsToken } from '../../../core/identity/ports.ts'
 import { reaches } from '../../../core/kernel/access.ts'
-import { ClockToken } from '../../../core/kernel/clock.ts'
+import { ClockToken, unixSeconds } from '../../../core/kernel/clock.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 import { PictureMakerToken } from '../../../core/kernel/picture.ts'
 import { makeGetMemberRights } from '../../../core/organizations/members/members.ts'
+import { makeCreateOrganizationForUser, makeListAllOrganizationsOfUser } from '../../../core/organizations/organizations/administration.ts'
 import { makeRemoveOrganizationAvatar, makeSetOrganizationAvatar } from '../../../core/organizations/organizations/avatar.ts'
 import {
   makeCreateOrganization,
   makeDeleteOrganization,
+  makeDeleteOrphanedOrganization,
   makeEditOrganization,
   makeFindOrganization,
   makeGetOrganization,
@@ -19,16 +21,22 @@ import {
   makeRenameOrganization,
 } from '../../../core/organizations/organizations/organizations.ts'
 import { makeChangePolicy, makeGetPolicy } from '../../../core/organizations/organizations/policies.ts'
-import type { OrganizationPolicy } from '../../../core/organizations/organizations/ports.ts'
-import { PolicyStoreToken } from '../../../core/organizations/organizations/ports.ts'
-import { MembershipStoreToken, OrganizationStoreToken, OrganizationUnitOfWorkToken } from '../../../core/organizations/ports.ts'
-import type { MemberRights } from '../../../core/organizations/types.ts'
-import { orgOf } from '../../kit/grant.ts'
+import type { OrganizationPolicy } from '../../../core/organizations/ports.ts'
+import { PolicyStoreToken, MembershipStoreToken, OrganizationStoreToken, OrganizationUnitOfWorkToken } from '../../../core/organizations/ports.ts'
+import type { MemberRights, Organization } from '../../../core/organizations/types.ts'
+import { visibilities } from '../../../core/organizations/types.ts'
+import { orgOf } from '../../kit/access.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
 import { NoContent, Redirect } from '../../kit/reply.ts'
 import { organizationAvatar, organizationWire, profileInput } from './organization-wire.ts'
 import {
+  adminCreateOrganization,
+  adminListOrganizations,
+  adminListOrganizationsOfUser,
+  consoleDeleteOrphaned,
+  consoleListOrganizations,
+  consoleListOrphaned,
   createOrganization,
   deleteOrganization,
   deleteOrganizationAvatar,
@@ -148,4 +156,48 @@ export const policyGroup = defineGroup({
       reply: policyWire,
     }),
   ],
+})
+
+const consoleOrganization = (organization: Organization) => ({
+  ID: organization.id,
+  Name: organization.name,
+  FullName: organization.fullName,
+  Email: organization.email,
+  Description: organization.description,
+  Website: organization.website,
+  Location: organization.location,
+  Visibility: organization.visibility,
+  OrgType: organization.orgType,
+  CreatedUnix: unixSeconds(organization.createdAt),
+})
+
+/** The routes by which a site admin reads and changes all organizations. */
+export const organizationAdminGroup = defineGroup({
+  needs: {
+    organizations: OrganizationStoreToken,
+    memberships: MembershipStoreToken,
+    unitOfWork: OrganizationUnitOfWorkToken,
+    identitySettings: IdentitySettingsToken,
+    clock: ClockToken,
+  },
+  routes: (given) => {
+    const { organizations } = given
+    const toWire = organizationWire(given)
+    return [
+      handle(adminListOrganizationsOfUser, makeListAllOrganizationsOfUser(given), {
+        input: ({ params, page }) => ({ login: params.username, page }),
+        reply: toWire,
+      }),
+      handle(adminCreateOrganization, makeCreateOrganizationForUser(given), {
+        input: ({ params, body }) => ({ owner: params.username, name: body.username, profile: profileInput(body) }),
+        reply: toWire,
+      }),
+      handle(adminListOrganizations, async (_call, { page }) => right(await organizations.list(visibilities, page)), { reply: toWire }),
+      handle(consoleListOrganizations, async (_call, { page }) => right(await organizations.list(visibilities, page)), {
+        reply: consoleOrganization,
+      }),
+      handle(consoleListOrphaned, async (_call, { page }) => right(await organizations.listOrphaned(page)), { reply: toWire }),
+      handle(consoleDeleteOrphaned, makeDeleteOrphanedOrganization(given), { input: ({ params }) => params.id }),
+    ]
+  },
 })

@@ -1,11 +1,14 @@
 import * as t from 'io-ts'
 import { SecondFactorDemanded, TokenLifeTooLong } from '../../../core/kernel/access.ts'
+import type { OrgId } from '../../../core/kernel/ids.ts'
 import { PictureRefused, PicturesBusy } from '../../../core/kernel/picture.ts'
 import {
+  AccountNotEligible,
   MemberMissing,
   OrganizationChanged,
   OrganizationCreationDenied,
   OrganizationFieldRefused,
+  OrganizationHasOwner,
   OrganizationInUse,
   OrganizationMissing,
   OrganizationNameRefused,
@@ -13,12 +16,10 @@ import {
   PolicyRefused,
 } from '../../../core/organizations/failures.ts'
 import { OrganizationNameTaken } from '../../../core/organizations/ports.ts'
-import { anyone, path, requires, requiresWithin, signedIn } from '../../kit/access.ts'
-import { answer, Base64Bytes, freeText, optional, PathName, request } from '../../kit/codecs.ts'
-import { pictureBodyBytes, pictureExample, pictureUrlExample } from '../../kit/picture.ts'
+import { anyone, path, requires, requiresWithin, signedIn, siteAdmin } from '../../kit/access.ts'
+import { answer, Base64Bytes, freeText, optional, pathId, PathName, request, SafeInteger } from '../../kit/codecs.ts'
+import { body, pictureBodyBytes, pictureExample, pictureUrlExample, routesOf } from '../../kit/route.ts'
 import { empty, json, list, orNoContent, orRedirect, versioned } from '../../kit/reply.ts'
-import { body } from '../../kit/route.ts'
-import { routesOf } from '../../kit/shared-route.ts'
 import {
   CreateOrgOption,
   EditOrgOption,
@@ -229,4 +230,83 @@ export const editPolicies = organizationRoute({
   body: body(EditPoliciesOption, { require_two_factor: true, two_factor_grace_days: 14, max_token_life_days: 90 }),
   ok: versioned(200, OrgPolicies, policiesExample),
   failures: [PolicyRefused, PolicyChanged],
+})
+
+const adminRoute = routesOf({ tag: 'Administration', access: siteAdmin, scopeCategory: 'admin' })
+
+/** A row of the console's list of organizations. The instant is in Unix seconds. */
+const ConsoleOrganization = answer(
+  {
+    ID: SafeInteger,
+    Name: t.string,
+    FullName: t.string,
+    Email: t.string,
+    Description: t.string,
+    Website: t.string,
+    Location: t.string,
+    Visibility: t.string,
+    OrgType: SafeInteger,
+    CreatedUnix: SafeInteger,
+  },
+  'ConsoleOrganization',
+)
+
+export const adminListOrganizations = adminRoute({
+  id: 'organizations.adminListOrganizations',
+  method: 'GET',
+  path: '/admin/orgs',
+  summary: 'List all organizations, including private ones, by name',
+  ok: list(Organization, organizationExample),
+})
+
+export const adminListOrganizationsOfUser = adminRoute({
+  id: 'organizations.adminListOrganizationsOfUser',
+  method: 'GET',
+  path: '/admin/users/{username}/orgs',
+  summary: 'List the organizations that a user belongs to',
+  params: UserPath,
+  ok: list(Organization, organizationExample),
+  failures: [MemberMissing],
+})
+
+export const adminCreateOrganization = adminRoute({
+  id: 'organizations.adminCreateOrganization',
+  method: 'POST',
+  path: '/admin/users/{username}/orgs',
+  summary: 'Create an organization for a user',
+  description: 'The user becomes the only member of Owners. The user need not be allowed to create organizations.',
+  params: UserPath,
+  body: body(CreateOrgOption, { username: 'analytical-engines', full_name: 'Analytical Engines Ltd', visibility: 'private' }),
+  ok: json(201, Organization, organizationExample, 'Created'),
+  failures: [MemberMissing, AccountNotEligible, OrganizationNameRefused, OrganizationNameTaken, OrganizationFieldRefused, OrganizationCreationDenied],
+})
+
+export const consoleListOrganizations = adminRoute({
+  id: 'organizations.consoleListOrganizations',
+  method: 'GET',
+  path: '/accounts/admin/orgs',
+  summary: 'List all organizations, as rows of a console',
+  ok: list(ConsoleOrganization, {
+    ID: 12, Name: 'analytical-engines', FullName: 'Analytical Engines Ltd', Email: 'office@analytical.example', Description: 'We compute by steam',
+    Website: 'https://analytical.example', Location: 'London', Visibility: 'private', OrgType: 0, CreatedUnix: 1795248000,
+  }),
+})
+
+export const consoleListOrphaned = adminRoute({
+  id: 'organizations.consoleListOrphaned',
+  method: 'GET',
+  path: '/accounts/admin/orgs/orphaned',
+  summary: 'List the organizations without an owner',
+  ok: list(Organization, organizationExample),
+})
+
+export const consoleDeleteOrphaned = adminRoute({
+  id: 'organizations.consoleDeleteOrphaned',
+  method: 'DELETE',
+  path: '/accounts/admin/orgs/orphaned/delete/{id}',
+  summary: 'Delete an organization without an owner',
+  description: 'Returns 409 if it has an owner, or while clusters or other objects belong to it (named in `errors`).',
+  params: request({ id: pathId<OrgId>() }, 'OrphanedOrganizationPath'),
+  ok: empty(200),
+  failures: [OrganizationMissing, OrganizationHasOwner, OrganizationInUse],
 })

@@ -6,13 +6,18 @@ import { ClockToken } from '../../../core/kernel/clock.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 import type { UserId } from '../../../core/kernel/ids.ts'
 import { PermissionLevelsToken } from '../../../core/kernel/rights.ts'
-import { OrganizationUnitOfWorkToken } from '../../../core/organizations/ports.ts'
-import type { Robot } from '../../../core/organizations/robots/ports.ts'
-import { RobotStoreToken } from '../../../core/organizations/robots/ports.ts'
-import { makeCreateRobotToken, makeDeleteRobotToken } from '../../../core/organizations/robots/robot-tokens.ts'
-import { makeCreateRobot, makeDeleteRobot, makeEditRobot, makeGetRobot } from '../../../core/organizations/robots/robots.ts'
+import type { Robot } from '../../../core/organizations/ports.ts'
+import { OrganizationUnitOfWorkToken, RobotStoreToken } from '../../../core/organizations/ports.ts'
+import {
+  makeCreateRobotToken,
+  makeDeleteRobotToken,
+  makeCreateRobot,
+  makeDeleteRobot,
+  makeEditRobot,
+  makeGetRobot,
+} from '../../../core/organizations/robots/robots.ts'
 import { createdWire, tokenWire } from '../../identity/tokens/token-wire.ts'
-import { objectIdOf, orgOf } from '../../kit/grant.ts'
+import { objectIdOf, orgOf } from '../../kit/access.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
 import {

@@ -8,12 +8,11 @@ import {
   RobotRefused,
   RobotTokenMissing,
 } from '../../../core/organizations/failures.ts'
-import { RobotNameTaken } from '../../../core/organizations/robots/ports.ts'
+import { RobotNameTaken } from '../../../core/organizations/ports.ts'
 import { AccessToken, CreateAccessTokenOption } from '../../identity/codecs.ts'
 import { requires } from '../../kit/access.ts'
 import { empty, json, list, versioned } from '../../kit/reply.ts'
-import { body } from '../../kit/route.ts'
-import { routesOf } from '../../kit/shared-route.ts'
+import { body, routesOf } from '../../kit/route.ts'
 import {
   CreateRobotOption,
   EditRobotOption,

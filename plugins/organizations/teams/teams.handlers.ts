@@ -24,7 +24,7 @@ import {
   makeListTeams,
   makeSearchTeams,
 } from '../../../core/organizations/teams/teams.ts'
-import { orgOf } from '../../kit/grant.ts'
+import { orgOf } from '../../kit/access.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
 import { memberWire, teamWire } from '../organizations/organization-wire.ts'

@@ -19,8 +19,7 @@ import { User, userExample } from '../../identity/codecs.ts'
 import { memberOf, path, requires, signedIn } from '../../kit/access.ts'
 import { freeText, optional, PathName, QueryBoolean, QueryId, request } from '../../kit/codecs.ts'
 import { empty, json, list, listWithin, versioned } from '../../kit/reply.ts'
-import { body } from '../../kit/route.ts'
-import { routesOf } from '../../kit/shared-route.ts'
+import { body, routesOf } from '../../kit/route.ts'
 import {
   CreateTeamOption,
   EditTeamOption,

@@ -17,7 +17,7 @@ import { JsonPatchesToken, ReleaseStoreToken, StorageDriverOfToken } from '../..
 import { HelmRunnerToken, RecordSizesToken, TextDiffToken } from '../../../core/packages/releases/ports.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
-import { modelAnswer, printerOf, removalSubject, toModel } from './editor-wire.ts'
+import { modelAnswer, printerOf, removalSubject, toModel } from './codecs.ts'
 import {
   applyEditor,
   deleteEditor,

@@ -7,8 +7,7 @@ import { ResponseIdTaken, TaskLocked, TooManyTasks } from '../../../core/tasks/p
 import { read, requires } from '../../kit/access.ts'
 import { FreeObjectCodec, ResponseIdQuery, taskExample, TaskResponse } from '../../kit/codecs.ts'
 import { json, orYaml, text } from '../../kit/reply.ts'
-import { body } from '../../kit/route.ts'
-import { routesOf } from '../../kit/shared-route.ts'
+import { body, routesOf } from '../../kit/route.ts'
 import { clusterInPath, ClusterPath } from '../codecs.ts'
 import {
   aboutExample,

@@ -21,7 +21,7 @@ import { makeRollbackRelease, rollbackReleaseKind } from '../../../core/packages
 import { makeGetDefaultDriver, makeGetDriver, makeSetDriver } from '../../../core/packages/releases/storage-drivers.ts'
 import { makeUninstallRelease, uninstallReleaseKind } from '../../../core/packages/releases/uninstalls.ts'
 import { installReleaseKind, makeInstallRelease, makeUpgradeRelease, upgradeReleaseKind } from '../../../core/packages/releases/upgrades.ts'
-import { objectIdOf } from '../../kit/grant.ts'
+import { objectIdOf } from '../../kit/access.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
 import { chartRefOf } from '../codecs.ts'

@@ -15,8 +15,7 @@ import { ResponseIdTaken, TaskLocked, TooManyTasks } from '../../../core/tasks/p
 import { requires } from '../../kit/access.ts'
 import { ResponseIdQuery, taskExample, TaskResponse } from '../../kit/codecs.ts'
 import { json } from '../../kit/reply.ts'
-import { body } from '../../kit/route.ts'
-import { routesOf } from '../../kit/shared-route.ts'
+import { body, routesOf } from '../../kit/route.ts'
 import { clusterInPath, ClusterPath, ReleaseOut, ReleasePath } from '../codecs.ts'
 import {
   ConsoleConfig,

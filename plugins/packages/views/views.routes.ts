@@ -3,15 +3,29 @@ import { ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefu
 import { ChartMissing, ChartRefused, ChartSourceRefused, ChartSourceUnreachable } from '../../../core/packages/charts/ports.ts'
 import { HelmBusy, HelmMissing, HelmRefused, HelmStopped } from '../../../core/packages/releases/ports.ts'
 import { servedTypes } from '../../../core/packages/views/packages.ts'
-import { ChartFileMissing, FormatRefused, OrderRefused, PresetsRefused, VariantMissing } from '../../../core/packages/views/ports.ts'
+import { ChartFileMissing, FormatRefused, OrderRefused, PresetsRefused, VariantMissing } from '../../../core/packages/views/types.ts'
 import { requires } from '../../kit/access.ts'
 import { FreeObjectCodec } from '../../kit/codecs.ts'
 import { binary, json, orYaml } from '../../kit/reply.ts'
-import { body } from '../../kit/route.ts'
-import { routesOf } from '../../kit/shared-route.ts'
+import { body, routesOf } from '../../kit/route.ts'
 import { ChartSourceFlatRef, clusterInPath, ClusterPath } from '../codecs.ts'
-import { BundleView, Order, PackageView, BundleViewIn, ChartFilePath, ReleaseRequest, ChartPresetFlatRef, FormatQuery } from './codecs.ts'
-import { bundleViewExample, chosenViewExample, orderExample, packageOrderExample, packageViewExample, presetExample, sourceExample } from './examples.ts'
+import {
+  BundleView,
+  Order,
+  PackageView,
+  BundleViewIn,
+  ChartFilePath,
+  ReleaseRequest,
+  ChartPresetFlatRef,
+  FormatQuery,
+  bundleViewExample,
+  chosenViewExample,
+  orderExample,
+  packageOrderExample,
+  packageViewExample,
+  presetExample,
+  sourceExample,
+} from './codecs.ts'
 
 const clusterFailures = [ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused] as const
 const chartFailures = [...clusterFailures, ChartMissing, ChartRefused, ChartSourceRefused, ChartSourceUnreachable] as const

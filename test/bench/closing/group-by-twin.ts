@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { createConnection } from 'mysql2'
-import { benchMonth } from './month-data.ts'
+import { benchMonth } from './bench-month.ts'
 
 /** The bare aggregate of a month by object, read by the driver alone; prints the figures as JSON. */
 const [url = ''] = process.argv.slice(2)

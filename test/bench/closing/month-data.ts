@@ -1,10 +1,9 @@
 import Database from 'better-sqlite3'
-import { monthKey, monthEnd, monthStart } from '../../../core/usage/month.ts'
+import { monthEnd, monthStart } from '../../../core/usage/month.ts'
 import { withMariaDb } from '../lab.ts'
+import { benchMonth, benchOwner } from './bench-month.ts'
 
 /** A month with as many intervals as it is asked for: ten for each object, up to 100,000 in a cluster. */
-export const benchMonth = monthKey(2026, 10)
-export const benchOwner = 11
 const perObject = 10
 const perCluster = 100_000
 

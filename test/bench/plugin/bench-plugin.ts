@@ -1,6 +1,10 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { right } from 'fp-ts/lib/Either.js'
+import { isLeft, right } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
+import { EntropyToken } from '../../../core/kernel/secret.ts'
+import { makeOwnCall } from '../../../core/kernel/principal.ts'
+import type { CloseMonth } from '../../../core/usage/months/close.ts'
+import { CloseMonthToken } from '../../../core/usage/months/close.ts'
 import { anyone } from '../../../plugins/kit/access.ts'
 import { answer, freeText, request } from '../../../plugins/kit/codecs.ts'
 import { defineGroup } from '../../../plugins/kit/group.ts'
@@ -8,6 +12,7 @@ import { handle } from '../../../plugins/kit/handle.ts'
 import { definePlugin } from '../../../plugins/kit/plugin.ts'
 import { json, list } from '../../../plugins/kit/reply.ts'
 import { defineRoute, type AnyBoundRoute } from '../../../plugins/kit/route.ts'
+import { benchMonth, benchOwner } from '../closing/bench-month.ts'
 import { sampleUsers } from './sample-users.ts'
 
 // Loaded into a real service as a deployer's own plugin (MOORAGE_PLUGINS): routes that touch no store, so that what is
@@ -95,6 +100,52 @@ const stillness = (): { readonly max_ms: number; readonly max_cpu_ms: number } =
   return { max_ms, max_cpu_ms }
 }
 
+const Closing = answer({ is_running: t.boolean, seconds: t.number, failure: t.string }, 'BenchClosing')
+
+const closeMonth = defineRoute({
+  id: 'bench.closeMonth',
+  method: 'POST',
+  path: '/bench/closing',
+  summary: 'Begins to close the month of usage of the bench',
+  tag,
+  access: anyone,
+  ok: json(200, Pong, { answer: 'pong' }),
+  failures: [],
+})
+
+const showClosing = defineRoute({
+  id: 'bench.showClosing',
+  method: 'GET',
+  path: '/bench/closing',
+  summary: 'Whether the month is being closed, and how long it took',
+  tag,
+  access: anyone,
+  ok: json(200, Closing, { is_running: false, seconds: 3.5, failure: '' }),
+  failures: [],
+})
+
+/** Closes the month; each time as another revision, so that it is computed each time. */
+const makeClosing = (close: CloseMonth, ownCall: ReturnType<typeof makeOwnCall>) => {
+  let state = { is_running: false, seconds: 0, failure: '' }
+  let count = 0
+  return {
+    state: () => state,
+    start: async (): Promise<void> => {
+      state = { is_running: true, seconds: 0, failure: '' }
+      const started = performance.now()
+      count += 1
+      let failure = ''
+      try {
+        const closed = await close(ownCall('bench.close', new AbortController().signal), { ownerId: benchOwner, month: benchMonth, as: count % 2 === 1 ? 'final' : 'reopen' })
+        if (isLeft(closed)) failure = closed.left.message
+      } catch (error) {
+        failure = String(error)
+      }
+      state = { is_running: false, seconds: (performance.now() - started) / 1000, failure }
+    },
+  }
+}
+
 /** A route that only stands in the router's way. */
 const bystander = (index: number): AnyBoundRoute =>
   handle(
@@ -113,13 +164,21 @@ const bystander = (index: number): AnyBoundRoute =>
   )
 
 const benchGroup = defineGroup({
-  needs: {},
-  routes: () => [
-    handle(listSamples, () => Promise.resolve(right({ items: sampleUsers, total: sampleUsers.length }))),
-    handle(eventLoop, () => Promise.resolve(right(stillness()))),
-    handle(ping, () => Promise.resolve(right({ answer: 'pong' }))),
-    ...Array.from({ length: Number(process.env['BENCH_BYSTANDERS'] ?? '0') }, (_, index) => bystander(index)),
-  ],
+  needs: { close: CloseMonthToken, entropy: EntropyToken },
+  routes: ({ close, entropy }) => {
+    const closing = makeClosing(close, makeOwnCall(entropy))
+    return [
+      handle(closeMonth, () => {
+        void closing.start()
+        return Promise.resolve(right({ answer: 'started' }))
+      }),
+      handle(showClosing, () => Promise.resolve(right(closing.state()))),
+      handle(listSamples, () => Promise.resolve(right({ items: sampleUsers, total: sampleUsers.length }))),
+      handle(eventLoop, () => Promise.resolve(right(stillness()))),
+      handle(ping, () => Promise.resolve(right({ answer: 'pong' }))),
+      ...Array.from({ length: Number(process.env['BENCH_BYSTANDERS'] ?? '0') }, (_, index) => bystander(index)),
+    ]
+  },
 })
 
 export const plugin = definePlugin({

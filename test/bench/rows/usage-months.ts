@@ -11,6 +11,7 @@ import { loadMonth } from '../closing/month-data.ts'
 import { best, median, pairedRatio } from '../statistics.ts'
 import type { BenchLine } from '../table.ts'
 import type { MeasureRow, RowInput } from './row.ts'
+import { besideClosing } from './usage-beside-closing.ts'
 
 interface Figures {
   readonly seconds: number
@@ -23,6 +24,9 @@ const figuresOf = async (name: 'close-month' | 'group-by-twin', ...words: readon
   const { stdout } = await promisify(execFile)(process.execPath, [fileURLToPath(new URL(`../closing/${name}.ts`, import.meta.url)), ...words])
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Figures
 }
+
+/** Until code is compiled: the longer a roll-up takes, the fewer. */
+const warmUpsFor = (intervals: number): number => (intervals > 1e6 ? 0 : Math.ceil(3e5 / intervals))
 
 const shown = (intervals: number): string => `10^${Math.log10(intervals)}`
 
@@ -37,7 +41,7 @@ const measure = async ({ bench }: RowInput, kind: 'MariaDB' | 'SQLite', url: str
   for (let round = 1; round <= rounds; round += 1) {
     bench.progress.round(round, rounds)
     twin.push(await figuresOf('group-by-twin', url))
-    rolled.push(await figuresOf('close-month', url, 'roll-up'))
+    rolled.push(await figuresOf('close-month', url, 'roll-up', String(warmUpsFor(intervals))))
   }
   const closed = await figuresOf('close-month', url, 'close')
   const seconds = (figures: readonly Figures[]): readonly number[] => figures.map((each) => each.seconds)
@@ -71,6 +75,7 @@ export const usageMonths: MeasureRow = async (input) => {
       lines.push(...(await measure(input, 'SQLite', `sqlite:${path}`, intervals, rounds)))
       await rm(path)
     }
+    for (const kind of ['MariaDB', 'SQLite'] as const) lines.push(...(await besideClosing(input, kind)))
     return lines
   } finally {
     await rm(folder, { recursive: true, force: true })

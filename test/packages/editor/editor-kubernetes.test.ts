@@ -14,7 +14,7 @@ for (const version of ['helm3', 'helm4'] as const) {
   test.serial(`${version}: a model that was loaded is applied as it is, changed by a patch, and removed`, async (t) => {
     const bench = await startRealBench(version)
     t.teardown(() => bench.stop())
-    const namespace = await bench.namespace()
+    const namespace = await bench.namespaceAtWork()
     const { client } = bench
     const metadata = { resource: deployments, release: { name: 'quay', namespace } }
     const live = async (): Promise<Deployment | undefined> => (await bench.object(`/apis/apps/v1/namespaces/${namespace}/deployments/quay`)) as Deployment | undefined

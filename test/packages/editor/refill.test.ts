@@ -12,7 +12,7 @@ import {
   resourceFilenames,
   resourceKey,
   snakeCase,
-} from '../../../core/packages/editors/resource-keys.ts'
+} from '../../../core/packages/editors/manifests.ts'
 import { unwrap } from '../../support/outcome.ts'
 import { chartOf } from './charts.ts'
 import { refusalOf } from './refusal.ts'

@@ -3,19 +3,24 @@ import fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { fastJsonPatches } from '../../../adapters/charts/json-patches.ts'
 import { kubernetesYamlText } from '../../../adapters/charts/kubernetes-yaml.ts'
-import { clusterAppReleases } from '../../../adapters/editors/app-releases.ts'
-import { editorName, makeClusterEditorCatalog } from '../../../adapters/editors/editor-catalog.ts'
+import { clusterAppReleases, editorName, makeClusterEditorCatalog } from '../../../adapters/editors/editor-catalog.ts'
 import { builtInEditors, embeddedEditorCharts } from '../../../adapters/editors/embedded-editors.ts'
 import type { MemberCluster } from '../../../core/clusters/ports.ts'
 import { ClusterUnreachable } from '../../../core/clusters/ports.ts'
 import type { FreeObject } from '../../../core/kernel/json.ts'
 import { objectPath } from '../../../core/packages/editors/api-resources.ts'
-import { readEditorChart, withoutDefaults } from '../../../core/packages/editors/editor-charts.ts'
-import { crdFiles, crdFilesOf, documentsText, parseManifest, renderedText, resourceFiles } from '../../../core/packages/editors/manifests.ts'
-import { resourceKey } from '../../../core/packages/editors/resource-keys.ts'
-import { readSubject } from '../../../core/packages/editors/subjects.ts'
+import { readEditorChart, withoutDefaults, readSubject } from '../../../core/packages/editors/editor-charts.ts'
+import {
+  crdFiles,
+  crdFilesOf,
+  documentsText,
+  parseManifest,
+  renderedText,
+  resourceFiles,
+  resourceKey,
+} from '../../../core/packages/editors/manifests.ts'
 import { YamlAnswer } from '../../../plugins/kit/reply.ts'
-import { modelAnswer, printerOf, removalSubject, toModel } from '../../../plugins/packages/editors/editor-wire.ts'
+import { modelAnswer, printerOf, removalSubject, toModel } from '../../../plugins/packages/editors/codecs.ts'
 import { unwrap } from '../../support/outcome.ts'
 import { chartTexts } from '../texts.ts'
 import { chartOf } from './charts.ts'

@@ -2,14 +2,16 @@ import { needing } from '../../support/components/needing.ts'
 import { inTime } from '../../faults/linked-service.ts'
 import { chartSource } from '../package-world.ts'
 import { hostileArchives, hostileChart } from './hostile-archives.ts'
-import { offered, startHostileWorld, startTrap, type HostileWorld } from './hostile-world.ts'
+import { closeSharedHostileWorld, offered, sharedHostileWorld, startHostileWorld, startTrap, type HostileWorld } from './hostile-world.ts'
 
 const test = needing('helm')
+
+test.after.always(() => closeSharedHostileWorld())
 
 const query = (world: HostileWorld): string => new URLSearchParams(chartSource(world.charts, 'hostile')).toString()
 
 test('archives that are no charts are refused by views and by installs, and nothing is changed', async (t) => {
-  const world = await startHostileWorld(t)
+  const world = await sharedHostileWorld(t)
   for (const [what, make] of Object.entries(hostileArchives)) {
     world.charts.add(offered(await make()))
     const view = await inTime(what, world.client.send('GET', `/packageview?${query(world)}`), 60)
@@ -48,7 +50,7 @@ test('templates that compute for ever or take all memory are ended, while others
 })
 
 test('templates read nothing of this machine, and ask no name server', async (t) => {
-  const world = await startHostileWorld(t)
+  const world = await sharedHostileWorld(t)
   const expressions = {
     file: '.Files.Get "/etc/passwd"',
     climbing: '.Files.Get "../../../../etc/passwd"',
@@ -64,7 +66,7 @@ test('templates read nothing of this machine, and ask no name server', async (t)
 })
 
 test('a schema that points elsewhere is refused, and nothing is asked there', async (t) => {
-  const world = await startHostileWorld(t)
+  const world = await sharedHostileWorld(t)
   const trap = await startTrap()
   t.teardown(() => trap.stop())
   for (const target of [`http://127.0.0.1:${trap.port}/latest/meta-data/`, 'file:///etc/passwd', '/etc/passwd']) {
@@ -80,7 +82,7 @@ test('a schema that points elsewhere is refused, and nothing is asked there', as
 })
 
 test('a release whose record would not fit is refused before anything is changed', async (t) => {
-  const world = await startHostileWorld(t)
+  const world = await sharedHostileWorld(t)
   const noise = Buffer.from(Array.from({ length: 2_000_000 }, (_, index) => ((index * 2_654_435_761) ^ (index >> 3)) % 256)).toString('base64')
   world.charts.add(offered(await hostileChart({ 'files/noise.txt': noise })))
   const task = await world.install('hostile')

@@ -1,9 +1,10 @@
 import { needing } from '../../support/components/needing.ts'
 import { chartSource } from '../package-world.ts'
 import { untilObject } from '../life-cycle.suite.ts'
-import { closeSharedHouse, isHelms, isSound, namespace, sharedPackageHouse, startPackageHouse, type PackageHouse } from './package-house.ts'
+import { closeSharedHouse, isHelms, isSound, killedTogether, namespace, sharedPackageHouse, startPackageHouse, type PackageHouse } from './package-house.ts'
 
 const test = needing('helm')
+const killed = killedTogether(test)
 
 test.after.always(() => closeSharedHouse())
 
@@ -31,24 +32,25 @@ test.serial('killed while a task waits: it is done after the restart, once', asy
   await isSound(t, house, second, source(house))
 })
 
-test.serial('killed while the chart is fetched: nothing was done, and nothing is fetched again', async (t) => {
-  const house = await startPackageHouse(t)
-  house.charts.on('/index.yaml', () => undefined)
-  const id = await install(house, [])
-  await untilObject({ object: async () => house.charts.requests[0] }, 'a request for the index')
-  house.charts.off('/index.yaml')
+killed('killed while the chart is fetched: nothing was done, and nothing is fetched again', async (t, house) => {
+  const { otherCharts } = house
+  otherCharts.on('/index.yaml', () => undefined)
+  await house.prepared()
+  const id = await install(house, [], chartSource(otherCharts, 'harbour'))
+  await untilObject({ object: async () => otherCharts.requests[0] }, 'a request for the index')
   await house.killAndRestart()
+  otherCharts.off('/index.yaml')
   const task = await house.client.follow(id)
   t.is(task.state, 'failed', task.message)
   t.regex(task.message, /No new revision was recorded/)
-  t.is(house.charts.requests.length, 1)
+  t.is(otherCharts.requests.length, 1)
   t.deepEqual(house.records(), [])
   await isSound(t, house, task, source(house))
 })
 
-test.serial('killed while helm renders: nothing was done', async (t) => {
-  const house = await sharedPackageHouse(t)
+killed('killed while helm renders: nothing was done', async (t, house) => {
   const hold = house.api.rules.hold({ verb: 'get', resource: 'configmaps', name: 'lighthouse' })
+  await house.prepared()
   const id = await house.client.accepted('POST', '/v3/releases/', { ...source(house, 'lookup'), releaseName: 'web', namespace })
   await hold.arrived
   await house.killAndRestart()
@@ -59,12 +61,12 @@ test.serial('killed while helm renders: nothing was done', async (t) => {
   await isSound(t, house, task, source(house))
 })
 
-test.serial('killed in a hook: the revision that was pending is failed, and the hook does not run twice', async (t) => {
-  const house = await sharedPackageHouse(t)
-  const id = await install(house, ['hooks.install=never'])
+killed('killed in a hook: the revision that was pending is failed, and the hook does not run twice', async (t, house) => {
+  await house.prepared()
+  const id = await install(house, ['hooks.install=never', 'greeting=in-a-file'])
   await untilObject(house, `/apis/batch/v1/namespaces/${namespace}/jobs/web-pre-install`)
   t.deepEqual(house.records(), ['1 pending-install'])
-  t.is(house.valueFiles().length, 1)
+  t.is(house.valueFiles('in-a-file').length, 1)
   await house.killAndRestart()
   const task = await house.client.follow(id)
   t.is(task.state, 'failed', task.message)
@@ -74,9 +76,9 @@ test.serial('killed in a hook: the revision that was pending is failed, and the 
   await isSound(t, house, task, source(house))
 })
 
-test.serial('killed in the wait of an upgrade: what was live stays so, and the task says it', async (t) => {
-  const house = await sharedPackageHouse(t)
+killed('killed in the wait of an upgrade: what was live stays so, and the task says it', async (t, house) => {
   await installed(house, 'hooks.isOn=false')
+  await house.prepared()
   const id = await house.client.accepted('PUT', '/v3/releases/web/', { ...source(house), namespace, wait: true, timeout: '200s', values: ['hooks.isOn=false', 'claim.isOn=true'] })
   await untilObject(house, `/api/v1/namespaces/${namespace}/persistentvolumeclaims/web-store`)
   await house.killAndRestart()
@@ -102,10 +104,10 @@ test.serial('killed after helm had ended, before that was written: the task succ
   await isSound(t, house, task, source(house))
 })
 
-test.serial('killed in a rollback: its revision is failed, the release continues', async (t) => {
-  const house = await sharedPackageHouse(t)
+killed('killed in a rollback: its revision is failed, the release continues', async (t, house) => {
   await installed(house, 'hooks.rollback=never')
   t.is((await house.client.done('PUT', '/v3/releases/web/', { ...source(house), namespace, values: ['replicas=2'] })).state, 'succeeded')
+  await house.prepared()
   const id = await house.client.accepted('POST', '/v3/releases/web/rollback', { namespace, version: 1, timeout: 200 })
   await untilObject(house, `/apis/batch/v1/namespaces/${namespace}/jobs/web-pre-rollback`)
   await house.killAndRestart()
@@ -115,10 +117,10 @@ test.serial('killed in a rollback: its revision is failed, the release continues
   await isSound(t, house, task, source(house))
 })
 
-test.serial('killed in an uninstall: the task says that a part is gone, and the next uninstall ends it', async (t) => {
-  const house = await sharedPackageHouse(t)
+killed('killed in an uninstall: the task says that a part is gone, and the next uninstall ends it', async (t, house) => {
   await installed(house, 'hooks.isOn=false')
   const hold = house.api.rules.hold({ verb: 'delete', resource: 'deployments' })
+  await house.prepared()
   const id = await house.client.accepted('DELETE', '/v3/releases/web/', { namespace })
   await hold.arrived
   await house.killAndRestart()

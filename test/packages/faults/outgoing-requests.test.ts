@@ -10,9 +10,11 @@ import { chartSource, importedAs, packageClient, startCharts } from '../package-
 import { recordObject } from '../reads/records.ts'
 import { hostileChart } from './hostile-archives.ts'
 import type { HostileWorld, Trap } from './hostile-world.ts'
-import { offered, startHostileWorld, startTrap } from './hostile-world.ts'
+import { closeSharedHostileWorld, offered, sharedHostileWorld, startHostileWorld, startTrap } from './hostile-world.ts'
 
 const withHelm = needing('helm')
+
+test.after.always(() => closeSharedHostileWorld())
 
 const from = (sourceName: string, more: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> => ({
   name: 'hostile', version: '1.0.0', sourceApiGroup: '', sourceKind: 'Legacy', sourceNamespace: '', sourceName, ...more,
@@ -34,7 +36,7 @@ const isRefused = async (t: ExecutionContext, world: HostileWorld, trap: Trap, s
 }
 
 withHelm('addresses that were not opened are not reached, however they are spelled', async (t) => {
-  const world = await startHostileWorld(t)
+  const world = await sharedHostileWorld(t)
   const trap = await startTrap()
   t.teardown(() => trap.stop())
   const { port } = trap
@@ -52,7 +54,7 @@ withHelm('addresses that were not opened are not reached, however they are spell
 })
 
 withHelm('a repository that may be reached leads nowhere else', async (t) => {
-  const world = await startHostileWorld(t)
+  const world = await sharedHostileWorld(t)
   const trap = await startTrap()
   t.teardown(() => trap.stop())
   const trapUrl = `http://127.0.0.1:${trap.port}/hostile-1.0.0.tgz`
@@ -78,7 +80,7 @@ withHelm('a repository that may be reached leads nowhere else', async (t) => {
 })
 
 withHelm('a Flux source of the cluster is held to the same rules', async (t) => {
-  const world = await startHostileWorld(t)
+  const world = await sharedHostileWorld(t)
   const trap = await startTrap()
   t.teardown(() => trap.stop())
   world.api.put({
@@ -95,7 +97,7 @@ withHelm('a Flux source of the cluster is held to the same rules', async (t) => 
 })
 
 withHelm('icons and links of a chart are shown, never fetched', async (t) => {
-  const world = await startHostileWorld(t)
+  const world = await sharedHostileWorld(t)
   const trap = await startTrap()
   t.teardown(() => trap.stop())
   const url = `http://127.0.0.1:${trap.port}/icon.png`
@@ -111,7 +113,7 @@ withHelm('icons and links of a chart are shown, never fetched', async (t) => {
 })
 
 withHelm('an index that never ends is given up', async (t) => {
-  const world = await startHostileWorld(t)
+  const world = await sharedHostileWorld(t)
   const chunk = Buffer.alloc(1024 * 1024, ' ')
   let sent = 0
   world.charts.on('/index.yaml', (_req, res) => {

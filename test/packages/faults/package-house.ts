@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { ExecutionContext } from 'ava'
+import { randomBytes } from 'node:crypto'
+import type { ExecutionContext, TestFn } from 'ava'
 import { openDatabase } from '../../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import { helm } from '../../support/components/available.ts'
@@ -11,6 +12,7 @@ import { migratedSqlitePath } from '../../support/databases.ts'
 import { startServiceProcess, type ServiceProcess } from '../../support/service-process.ts'
 import { adminLogin, adminPassword } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
+import { expectStatus } from '../../clusters/cluster-world.ts'
 import { chartOf } from '../chart-archive.ts'
 import type { ChartServer } from '../chart-server.ts'
 import { importedAs, packageClient, startCharts, type FollowedTask, type PackageClient } from '../package-world.ts'
@@ -19,6 +21,8 @@ import { importedAs, packageClient, startCharts, type FollowedTask, type Package
 export interface PackageHouse {
   readonly api: FakeApi
   readonly charts: ChartServer
+  /** The same charts, for a test that holds up their repository. */
+  readonly otherCharts: ChartServer
   /** Speaks to whichever process runs. */
   readonly client: PackageClient
   /** SIGKILL, a new process, and what the dead one held is taken for lost at once. */
@@ -30,8 +34,8 @@ export interface PackageHouse {
   /** Calls of helm that made something of that name. */
   made(resource: string, name: RegExp): readonly ApiCall[]
   object(path: string): Promise<unknown>
-  /** Files with values that lie in the folder for temporary things. */
-  valueFiles(): readonly string[]
+  /** Files with values that lie in the folder for temporary things: all of them, or those that contain this text. */
+  valueFiles(text?: string): readonly string[]
 }
 
 const charts = ['harbour', 'lookup', 'minimal'] as const
@@ -42,6 +46,7 @@ const createdName = (call: ApiCall): boolean => call.verb === 'create' || (call.
 /** The part of a house that outlives a cluster. */
 interface OpenHouse {
   readonly charts: ChartServer
+  readonly otherCharts: ChartServer
   readonly temporary: string
   readonly token: string
   readonly send: ServiceProcess['send']
@@ -52,13 +57,15 @@ interface OpenHouse {
 
 const openHouse = async (settings: Readonly<Record<string, string>>): Promise<OpenHouse> => {
   const folder = mkdtempSync(join(tmpdir(), 'moorage-packages-'))
-  const repository = await startCharts(...(await Promise.all(charts.map((name) => chartOf(name)))))
+  const offered = await Promise.all(charts.map((name) => chartOf(name)))
+  const [repository, other] = [await startCharts(...offered), await startCharts(...offered)]
+  const allowed = [repository, other].map((each) => each.settings['MOORAGE_EGRESS_ALLOW']).join(',')
   const databaseUrl = `sqlite:${await migratedSqlitePath()}`
   const temporary = join(folder, 'tmp')
   mkdirSync(temporary)
   const environment = {
     TMPDIR: temporary,
-    MOORAGE_DATA_DIR: folder, MOORAGE_DATABASE_URL: databaseUrl, MOORAGE_TLS: 'false', MOORAGE_HELM: (await helm())!.helm4, ...repository.settings, ...settings,
+    MOORAGE_DATA_DIR: folder, MOORAGE_DATABASE_URL: databaseUrl, MOORAGE_TLS: 'false', MOORAGE_HELM: (await helm())!.helm4, MOORAGE_EGRESS_ALLOW: allowed, ...settings,
   }
   const start = (): Promise<ServiceProcess> => startServiceProcess({ settings: environment })
   let service = await start()
@@ -67,6 +74,7 @@ const openHouse = async (settings: Readonly<Record<string, string>>): Promise<Op
   const made = await send('POST', `/api/v1/users/${adminLogin}/tokens`, { basic: [adminLogin, adminPassword], body: { name: 'house', scopes: ['all'] } })
   return {
     charts: repository.charts,
+    otherCharts: other.charts,
     temporary,
     token: made.json.sha1 as string,
     send,
@@ -88,21 +96,26 @@ const openHouse = async (settings: Readonly<Record<string, string>>): Promise<Op
       await service.stop()
       await database.close()
       await repository.charts.stop()
+      await other.charts.stop()
       rmSync(folder, { recursive: true, force: true })
     },
   }
 }
 
 /** A cluster beside a house, for one test. */
-const withCluster = async (t: ExecutionContext, { charts: repository, temporary, token, send, killAndRestart, stopAndRestart }: OpenHouse): Promise<PackageHouse> => {
+const withCluster = async (t: ExecutionContext, { charts: repository, otherCharts, temporary, token, send, killAndRestart, stopAndRestart }: OpenHouse): Promise<PackageHouse> => {
   const api = await startFakeApi()
   t.teardown(() => api.stop())
   api.put({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
   api.put({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'lighthouse', namespace: 'default' }, data: { value: 'lit' } })
-  const cluster = await importedAs(send, token, adminLogin, api.kubeconfig())
+  // Each cluster has an owner of its own, since the number of helm processes of one owner is limited.
+  const owner = `owner-${randomBytes(4).toString('hex')}`
+  await expectStatus(send('POST', '/api/v1/orgs', { token, body: { username: owner } }), 201)
+  const cluster = await importedAs(send, token, owner, api.kubeconfig())
   return {
     api,
     charts: repository,
+    otherCharts,
     client: packageClient(send, token, cluster),
     killAndRestart,
     stopAndRestart,
@@ -115,7 +128,10 @@ const withCluster = async (t: ExecutionContext, { charts: repository, temporary,
       const answer = await api.request('GET', path)
       return answer.status === 200 ? answer.body : undefined
     },
-    valueFiles: () => readdirSync(temporary).filter((name) => existsSync(join(temporary, name, 'values.json'))),
+    valueFiles: (text = '') => readdirSync(temporary).filter((name) => {
+      const file = join(temporary, name, 'values.json')
+      return existsSync(file) && readFileSync(file, 'utf8').includes(text)
+    }),
   }
 }
 
@@ -128,8 +144,52 @@ export const startPackageHouse = async (t: ExecutionContext, settings: Readonly<
 
 let shared: Promise<OpenHouse> | undefined
 
-/** One house for the serial tests of a file, each with a cluster of its own: a process that loads the service costs more than most of them. */
-export const sharedPackageHouse = async (t: ExecutionContext): Promise<PackageHouse> => withCluster(t, await (shared ??= openHouse({})))
+/**
+ * One house for the tests of a file, each with a cluster of its own: a process that loads the service costs more than most of them. The first
+ * caller decides its settings.
+ */
+export const sharedPackageHouse = async (t: ExecutionContext, settings = { MOORAGE_TASK_WORKERS: '16' }): Promise<PackageHouse> => withCluster(t, await (shared ??= openHouse(settings)))
+
+/** What a test of `killedTogether` shares with the others. */
+export interface TogetherHouse extends PackageHouse {
+  /** Returns when all are prepared. What comes between this and `killAndRestart` must not take long. */
+  prepared(): Promise<void>
+}
+
+/** Runs `act` when all parties have arrived, those that came in time and those that ended without. */
+const meeting = (act: () => Promise<void>): { join(): () => Promise<void> } => {
+  let expected = 0
+  const done = Promise.withResolvers<void>()
+  return {
+    join: () => {
+      expected += 1
+      let hasArrived = false
+      return () => {
+        if (!hasArrived && (expected -= 1) === 0) act().then(done.resolve, done.reject)
+        hasArrived = true
+        return done.promise
+      }
+    },
+  }
+}
+
+/** Declares tests that run at the same time on the shared house, whose process is killed once for all of them: its start costs more than a test. */
+export const killedTogether = (test: TestFn): ((title: string, run: (t: ExecutionContext, house: TogetherHouse) => Promise<void>) => void) => {
+  const preparation = meeting(() => Promise.resolve())
+  const death = meeting(async () => (await shared)?.killAndRestart())
+  return (title, run) =>
+    test(title, async (t) => {
+      // ava begins all of them before any of them has to wait.
+      const [prepared, killAndRestart] = [preparation.join(), death.join()]
+      try {
+        await run(t, { ...(await sharedPackageHouse(t)), prepared, killAndRestart })
+      } finally {
+        // One that failed does not hold up the others. It reports its own failure.
+        prepared().catch(() => undefined)
+        killAndRestart().catch(() => undefined)
+      }
+    })
+}
 
 /** After the last test of the file. */
 export const closeSharedHouse = async (): Promise<void> => (await shared)?.close()

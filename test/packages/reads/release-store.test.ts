@@ -268,7 +268,10 @@ onWorld('a cluster that answers anything else is out of reach', async (t, world)
   t.is(tagOf(await world.store.headers(world.ann, 'Secret', [ref], signal)), 'ClusterUnreachable')
   t.is(tagOf(await world.store.read(world.ann, 'Secret', ref, signal)), 'ClusterUnreachable')
   stop()
-  world.fake.rules.answer({ verb: 'list' }, (_req, res) => void res.writeHead(200, { 'content-type': 'application/json' }).end('{"items":7}'))
+  world.fake.rules.answer({ verb: 'list' }, (_req, res) => {
+    res.writeHead(200, { 'content-type': 'application/json' })
+    res.end('{"items":7}')
+  })
   t.is(tagOf(await world.store.index(world.ann, 'Secret', {}, signal)), 'ClusterUnreachable')
 })
 

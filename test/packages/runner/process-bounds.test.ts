@@ -46,7 +46,7 @@ test('helm is given nothing of the service’s own', async (t) => {
   const where = lines('where')[0] ?? ''
   t.true(where.startsWith(join(folder, 'moorage-helm-')))
   t.false(manifest.includes('canary'))
-  const known = ['GOMEMLIMIT', 'GOTRACEBACK', 'HELM_CACHE_HOME', 'HELM_CONFIG_HOME', 'HELM_DATA_HOME', 'HELM_DRIVER', 'HELM_NO_PLUGINS', 'HELM_PLUGINS', 'HOME', 'KUBECONFIG', 'NO_COLOR', 'TMPDIR']
+  const known = ['GOGC', 'GOMEMLIMIT', 'GOTRACEBACK', 'HELM_CACHE_HOME', 'HELM_CONFIG_HOME', 'HELM_DATA_HOME', 'HELM_DRIVER', 'HELM_NO_PLUGINS', 'HELM_PLUGINS', 'HOME', 'KUBECONFIG', 'NO_COLOR', 'TMPDIR']
   // A shell sets PATH, PWD and the like for itself.
   t.deepEqual(lines('env').map((line) => line.split('=')[0] ?? '').filter((name) => !['PATH', 'PWD', 'OLDPWD', 'SHLVL', '_'].includes(name)).sort(), known)
   t.regex(lines('dir')[0] ?? '', /^drwx------/)

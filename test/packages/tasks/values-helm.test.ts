@@ -12,29 +12,19 @@ import { helm } from '../../support/components/available.ts'
 import { needing } from '../../support/components/needing.ts'
 import { unwrap } from '../../support/outcome.ts'
 import { chartTexts } from '../texts.ts'
-import { makeHelmCli, type HelmCli } from '../../support/run-helm.ts'
+import { templateAnswer } from '../../support/charts/helm-template.ts'
 import { packFiles } from '../chart-archive.ts'
 
 /** Values as the real helm makes them, beside what is composed here. */
 const test = needing('helm')
 
-const clis: { helm3?: HelmCli; helm4?: HelmCli } = {}
-test.before(async () => {
-  const binaries = (await helm())!
-  clis.helm3 = makeHelmCli(binaries.helm3, '')
-  clis.helm4 = makeHelmCli(binaries.helm4, '')
-})
-test.after.always(() => {
-  clis.helm3?.remove()
-  clis.helm4?.remove()
-})
-
 /** Each chart prints the values that its templates see. */
 const printing = (name: string): string => `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\ndata:\n  values: {{ .Values | toJson | b64enc }}\n`
 const chartYaml = (name: string, more = ''): string => `apiVersion: v2\nname: ${name}\nversion: 1.0.0\n${more}`
 
-const seenBy = async (cli: HelmCli, chart: string, ...words: readonly string[]): Promise<Readonly<Record<string, FreeObject>>> => {
-  const text = await cli.must('template', 'web', chart, ...words)
+const seenBy = async (command: string, archive: Buffer, values: string): Promise<Readonly<Record<string, FreeObject>>> => {
+  const { status, stdout: text, stderr } = await templateAnswer(command, 'web', { archive, values })
+  if (status !== 0) throw new Error(stderr)
   const documents = unwrap(kubernetesYamlText.parseAll(text)) as unknown as readonly { readonly metadata: { readonly name: string }; readonly data: { readonly values: string } }[]
   return Object.fromEntries(documents.map(({ metadata, data }) => [metadata.name, JSON.parse(Buffer.from(data.values, 'base64').toString()) as FreeObject]))
 }
@@ -53,12 +43,12 @@ const inDoubles = (values: unknown): unknown => JSON.parse(toWireJson(values))
 
 for (const version of ['helm3', 'helm4'] as const) {
   test(`${version} reads --set and --set-string as we do, whatever the line`, async (t) => {
-    const cli = clis[version]!
-    const chart = cli.file('print.tgz', await packFiles('print', { 'Chart.yaml': chartYaml('print'), 'templates/print.yaml': printing('print') }))
+    const command = (await helm())![version]
+    const archive = await packFiles('print', { 'Chart.yaml': chartYaml('print'), 'templates/print.yaml': printing('print') })
     for (const [index, each] of fc.sample(line, { numRuns: 60, seed: 20_26 }).entries()) {
       const isText = index % 3 === 2
       const own = parseSet(each, isText ? 'texts' : 'typed')
-      const theirs = await cli.run('template', 'web', chart, isText ? '--set-string' : '--set', each)
+      const theirs = await templateAnswer(command, 'web', { archive, words: [isText ? '--set-string' : '--set', each] })
       if (isLeft(own)) {
         t.not(theirs.status, 0, `${each}: ${own.left}`)
         continue
@@ -72,7 +62,7 @@ for (const version of ['helm3', 'helm4'] as const) {
   })
 
   test(`${version} renders with exactly the complete set, also in subcharts`, async (t) => {
-    const cli = clis[version]!
+    const command = (await helm())![version]
     const defaults = 'top: 1\nmap: {a: 1, b: {c: 1}}\nlist: [1]\nlib: {port: 8080, tls: {name: parents}, added: 1}\nsecond: {port: 1}\nglobal: {zone: x}\n'
     const dependencies = 'dependencies:\n- {name: lib, version: 1.0.0}\n- {name: lib, version: 1.0.0, alias: second}\n'
     const libDefaults = 'port: 80\ntls: {isOn: false, name: own}\n'
@@ -84,7 +74,6 @@ for (const version of ['helm3', 'helm4'] as const) {
       'charts/lib/values.yaml': libDefaults,
       'charts/lib/templates/print.yaml': printing('{{ .Chart.Name }}'),
     })
-    const at = cli.file('umbrella.tgz', archive)
     const read = (text: string): FreeObject => unwrap(kubernetesYamlText.parse(text)) as FreeObject
     const lib: Chart = { name: 'lib', version: '1.0.0', metadata: read(chartYaml('lib')), values: read(libDefaults), files: new Map(), subcharts: [] }
     const chart: Chart = { name: 'umbrella', version: '1.0.0', metadata: read(chartYaml('umbrella', dependencies)), values: read(defaults), files: new Map(), subcharts: [lib] }
@@ -98,8 +87,7 @@ for (const version of ['helm3', 'helm4'] as const) {
     ]
     for (const spec of specs) {
       const complete = unwrap(await composeValues({ chartTexts, patches: fastJsonPatches }, chart, spec))
-      const file = cli.file('values.json', Buffer.from(JSON.stringify(exactValues(chart, complete))))
-      const seen = await seenBy(cli, at, '--values', file)
+      const seen = await seenBy(command, archive, JSON.stringify(exactValues(chart, complete)))
       const own = withoutNulls(complete)
       const below = (name: string): FreeObject => {
         const said = asTable(own[name]) ?? {}

@@ -5,7 +5,7 @@ import type * as t from 'io-ts'
 import { valuesByChart } from '../../../adapters/charts/chart-values.ts'
 import { fastJsonPatches } from '../../../adapters/charts/json-patches.ts'
 import { makeRedact } from '../../../adapters/helm/process/helm-output.ts'
-import { propsOf } from '../../../composition/http/request/query-string.ts'
+import { propsOf } from '../../../composition/http/request/decode.ts'
 import type { FreeObject, Json } from '../../../core/kernel/json.ts'
 import { redactAll, redactSecrets } from '../../../core/kernel/secret.ts'
 import type { Chart } from '../../../core/packages/charts/ports.ts'
@@ -14,8 +14,8 @@ import { assignAll, parseSet } from '../../../core/packages/charts/set-grammar.t
 import { asTable, mergeTables } from '../../../core/packages/charts/value-tables.ts'
 import type { ValuesSpec } from '../../../core/packages/charts/values.ts'
 import { checkValuesSpec, composeOverrides, composeValues, exactValues, saysValues } from '../../../core/packages/charts/values.ts'
-import { parseGoDuration } from '../../../core/packages/releases/go-duration.ts'
 import {
+  parseGoDuration,
   Duration,
   InstallReleaseOptions,
   RollbackReleaseRequest,

@@ -179,7 +179,10 @@ test('a missing chart and an unreachable repository are reported for the request
 test('a view that takes too long is ended, with words', async (t) => {
   const stuck: ChartSource = { fetch: (_ref, _from, stopped) => new Promise((_, reject) => stopped.addEventListener('abort', () => reject(new Error('stopped')))) }
   const open = makeOpenChart({ source: stuck, clock: clockAt(), caches: lruCaches })
+  // The limit alone does not keep the process alive.
+  const alive = setTimeout(() => undefined, 60_000)
   const viewed = await viewOf({ open, find: finder() }, 'top', signal, 1)
+  clearTimeout(alive)
   t.is(told(viewed), 'ChartSourceUnreachable: Not everything that the chart names came within 0.001 seconds.')
   const gone = AbortSignal.abort()
   const away: OpenChart = async (_ref, _reader, stopped) => (stopped.throwIfAborted(), left(ChartSourceUnreachable('It is away.')))

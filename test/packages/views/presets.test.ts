@@ -175,7 +175,7 @@ const refusals: readonly (readonly [string, BundleOptionView, RegExp])[] = [
   ['bundles seven deep', [1, 2, 3, 4, 5, 6].reduce((inner, level) => view(`b${level}`, [{ bundle: inner }]), view('b0', [card('a')])), /5 levels/],
   ['twenty-one bundles', view('x', Array.from({ length: 20 }, (_, at) => ({ bundle: view(`b${at}`, []) }))), /20 bundles/],
 ]
-for (const [what, given, message] of refusals) test(`an order is refused for ${what}`, (t) => t.regex(refusal(given) ?? 'made', new RegExp(`^OrderRefused: .*${message.source}`)))
+for (const [what, given, message] of refusals) test(`a view makes no order for ${what}`, (t) => t.regex(refusal(given) ?? 'made', new RegExp(`^OrderRefused: .*${message.source}`)))
 
 test('limits are reached without being broken', (t) => {
   t.is(items(view('x', [card(named('a', 53))])).length, 1)

@@ -1,5 +1,5 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { makeChartTexts } from '../../../adapters/charts/chart-tools.ts'
+import { makeChartTexts } from '../../../adapters/charts/chart-threads.ts'
 import { kubernetesYamlText } from '../../../adapters/charts/kubernetes-yaml.ts'
 import type { MemberCluster } from '../../../core/clusters/ports.ts'
 import type { AccountId, ClusterId, UserId } from '../../../core/kernel/ids.ts'

@@ -19,7 +19,7 @@ export const tarOf = async (entries: readonly ArchiveEntry[]): Promise<Uint8Arra
   })()
   for (const { name, content = '', type = 'file', linkname } of entries) {
     const bytes = Buffer.from(content as Uint8Array)
-    const header = { name, type, mode: 0o644, size: type === 'file' ? bytes.length : 0, ...(linkname === undefined ? {} : { linkname }) } as Header
+    const header = { name, type, mode: 0o644, mtime: new Date(0), size: type === 'file' ? bytes.length : 0, ...(linkname === undefined ? {} : { linkname }) } as Header
     tarball.entry(header, type === 'file' ? bytes : undefined as never)
   }
   tarball.finalize()
@@ -29,7 +29,7 @@ export const tarOf = async (entries: readonly ArchiveEntry[]): Promise<Uint8Arra
 
 export const archiveOf = async (entries: readonly ArchiveEntry[]): Promise<Uint8Array<ArrayBuffer>> => new Uint8Array(gzipSync(await tarOf(entries)))
 
-/** A chart's archive from its files, below the folder `root`. */
+/** A chart's archive from its files, below the folder `root`; the same files give the same bytes. */
 export const chartArchive = (files: Readonly<Record<string, string | Uint8Array>>, root = 'web'): Promise<Uint8Array<ArrayBuffer>> =>
   archiveOf(Object.entries(files).map(([name, content]) => ({ name: `${root}/${name}`, content })))
 

@@ -7,6 +7,7 @@ import { findMariaDbBinaries, type MariaDbBinaries } from './mariadb-binaries.ts
 import { sayOnStderr, type Say } from './progress.ts'
 import { createRunFolder, removeRunFolder } from './run-folder.ts'
 import { mustRun } from './run-command.ts'
+import type { SmallDisk } from '../small-disk.ts'
 
 /** A running server that somebody else may own. */
 export interface MariaDbAccess {
@@ -31,15 +32,19 @@ export interface MariaDbServer extends MariaDbAccess {
 
 interface Place {
   readonly folder: string
+  /** Where the tables are. */
+  readonly data: string
+  /** The words before each command. */
+  readonly enter: readonly string[]
   readonly socket: string
   readonly port: number
 }
 
-/** Starts a private, empty, strict server on loopback; `root` needs no password. */
-export async function startMariaDb(say: Say = sayOnStderr): Promise<MariaDbServer> {
+/** Starts a private, empty, strict server on loopback; `root` needs no password. Its tables are on the disk, if there is one. */
+export async function startMariaDb(say: Say = sayOnStderr, disk?: Pick<SmallDisk, 'folder' | 'enter'>): Promise<MariaDbServer> {
   const binaries = await findMariaDbBinaries(say)
   const folder = createRunFolder('mariadb')
-  const place = { folder, socket: join(folder, 's'), port: await reservedPort() }
+  const place = { folder, data: join(disk?.folder ?? folder, 'data'), enter: disk?.enter ?? [], socket: join(folder, 's'), port: await reservedPort() }
   await makeDataFolder(binaries, place)
   let running = await launch(binaries, place)
   return {
@@ -80,21 +85,23 @@ export function connectMariaDb(serverUrl: string): MariaDbAccess {
 }
 
 async function makeDataFolder(binaries: MariaDbBinaries, place: Place): Promise<void> {
-  await mkdir(join(place.folder, 'tmp'))
-  await mustRun(binaries.installDb, [
-    '--no-defaults', '--auth-root-authentication-method=normal', '--skip-test-db',
+  for (const name of ['tmp', 'log']) await mkdir(join(place.folder, name))
+  const [file = '', ...words] = [...place.enter, binaries.installDb]
+  await mustRun(file, [
+    ...words, '--no-defaults', '--auth-root-authentication-method=normal', '--skip-test-db',
     '--skip-name-resolve', ...sharedArguments(binaries, place),
   ], { environment: binaries.environment })
 }
 
 async function launch(binaries: MariaDbBinaries, place: Place): Promise<BackgroundProcess> {
+  const [file = '', ...words] = [...place.enter, binaries.server]
   const started = startProcess({
     name: 'mariadbd',
-    file: binaries.server,
+    file,
     folder: place.folder,
     environment: binaries.environment,
     arguments: [
-      '--no-defaults', ...sharedArguments(binaries, place), `--socket=${place.socket}`, `--pid-file=${join(place.folder, 'pid')}`,
+      ...words, '--no-defaults', ...sharedArguments(binaries, place), `--socket=${place.socket}`, `--pid-file=${join(place.folder, 'pid')}`,
       `--port=${place.port}`, '--skip-networking=0', '--bind-address=127.0.0.1', '--skip-name-resolve',
       '--skip-log-bin', '--performance-schema=OFF', '--max-connections=500', '--max-connect-errors=1000000',
       '--character-set-server=utf8mb4', '--default-storage-engine=InnoDB',
@@ -118,7 +125,7 @@ async function launch(binaries: MariaDbBinaries, place: Place): Promise<Backgrou
 function sharedArguments(binaries: MariaDbBinaries, place: Place): string[] {
   return [
     // A server that starts deletes the temporary tables that it finds, so the folder is its own.
-    `--datadir=${join(place.folder, 'data')}`, `--tmpdir=${join(place.folder, 'tmp')}`,
+    `--datadir=${place.data}`, `--tmpdir=${join(place.folder, 'tmp')}`, `--innodb-log-group-home-dir=${join(place.folder, 'log')}`,
     ...(process.getuid?.() === 0 ? ['--user=root'] : []),
     ...(binaries.unpackedAt === undefined ? [] : [
       `--basedir=${binaries.unpackedAt}`, `--lc-messages-dir=${join(binaries.unpackedAt, 'share/mysql')}`,

@@ -1,3 +1,4 @@
+import { distribution } from '../../../core/clusters/hubs/types.ts'
 import { daySeconds } from '../../../core/usage/month.ts'
 import type { ReportedEvent } from '../../../core/usage/events/types.ts'
 import type { Random } from './random.ts'
@@ -30,7 +31,7 @@ export const clusterEvents = (seed: number, cluster: SampleCluster, start: numbe
     if (at >= from && at < end) timed.push([at, { id, type, time: timeText(at), ...more }])
   }
   add(from, 'cluster.mode-changed', `mode-${cluster.uid}`, { mode: cluster.mode })
-  for (const [name, uid] of places) add(from, 'namespace.observed', `namespace-${uid}`, { namespace: name, namespaceUID: uid, createdAt: timeText(from), labels: { team: name } })
+  for (const [name, uid] of places) add(from, 'namespace.observed', `namespace-${uid}`, { namespace: name, namespaceUID: uid, createdAt: timeText(from), labels: { team: name, ...(name === 'demo' ? { [distribution.clientOrgLabel]: 'true' } : {}) } })
   for (let at = from; at < end; at += 3600) add(at, 'cluster.heartbeat', `heard-${cluster.uid}-${at}`)
   const objects = random.between(8, 40)
   for (let n = 0; n < objects; n += 1) addObject(random, add, { n, places, from, end })

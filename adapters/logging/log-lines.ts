@@ -1,0 +1,151 @@
+import { write, writeSync } from 'node:fs'
+
+/** Collects lines and writes them in batches, so that a log line needs no system call of its own. */
+export interface BatchedLines {
+  add(line: string): void
+  /**
+   * Writes the waiting lines synchronously, at the end of the process. A batch in progress completes by itself: the process
+   * waits for it.
+   */
+  flushNow(): void
+}
+
+export interface BatchedLinesOptions {
+  readonly fd: number
+  /** A batch is written when it has this many characters ... */
+  readonly batchLength?: number
+  /** ... or is this old, in milliseconds. */
+  readonly batchAgeMs?: number
+  /** Characters that may wait for a slow reader. Further lines are dropped and counted. */
+  readonly maxWaitingLength?: number
+}
+
+export const makeBatchedLines = (options: BatchedLinesOptions): BatchedLines => {
+  const { fd, batchLength = 64 * 1024, batchAgeMs = 50, maxWaitingLength = 8 * 1024 * 1024 } = options
+  let waiting: string[] = []
+  let waitingLength = 0
+  let dropped = 0
+  let timer: NodeJS.Timeout | undefined
+  let underWay: Buffer | undefined
+  let isClosed = false
+
+  const takeAll = (): Buffer => {
+    clearTimeout(timer)
+    timer = undefined
+    if (dropped > 0) waiting.push(`{"level":40,"msg":"${dropped} log lines were dropped: the reader is too slow"}\n`)
+    const batch = Buffer.from(waiting.join(''), 'utf8')
+    waiting = []
+    waitingLength = 0
+    dropped = 0
+    return batch
+  }
+
+  const send = (): void => {
+    if (isClosed || underWay !== undefined || waiting.length === 0) return
+    underWay = takeAll()
+    sendRest()
+  }
+
+  const sendRest = (): void => {
+    const rest = underWay
+    if (rest === undefined) return
+    write(fd, rest, (error, written) => {
+      if (error !== null && error.code !== 'EAGAIN') return void (isClosed = true)
+      if (underWay === undefined) return
+      const left = rest.subarray(written ?? 0)
+      underWay = left.length > 0 ? left : undefined
+      if (error !== null) setTimeout(sendRest, 10).unref()
+      else if (underWay !== undefined) sendRest()
+      else if (waitingLength >= batchLength) send()
+      else if (waiting.length > 0) schedule()
+    })
+  }
+
+  const schedule = (): void => {
+    // Unreferenced: waiting log lines do not keep the process alive, and flushNow runs at its end.
+    timer ??= setTimeout(send, batchAgeMs).unref()
+  }
+
+  return {
+    add: (line) => {
+      if (isClosed) return
+      if (waitingLength + line.length > maxWaitingLength) return void (dropped += 1)
+      waiting.push(line)
+      waitingLength += line.length
+      if (waitingLength >= batchLength) send()
+      else schedule()
+    },
+    flushNow: () => {
+      if (isClosed) return
+      writeAll(fd, takeAll(), () => (isClosed = true))
+    },
+  }
+}
+
+const writeAll = (fd: number, bytes: Buffer, onClosed: () => void): void => {
+  let rest = bytes
+  for (let attempts = 0; rest.length > 0 && attempts < 1000; attempts += 1) {
+    try {
+      rest = rest.subarray(writeSync(fd, rest))
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code === 'EAGAIN') continue
+      return onClosed()
+    }
+  }
+}
+
+const levelNames: Readonly<Record<number, string>> = { 10: 'trace', 20: 'debug', 30: 'info', 40: 'warn', 50: 'error', 60: 'fatal' }
+const shownElsewhere: ReadonlySet<string> = new Set(['name', 'hostname', 'pid', 'level', 'time', 'msg', 'v', 'isStep'])
+
+type LogRecord = Readonly<Record<string, unknown>>
+
+/** Formats a JSON log line for a terminal: time, level, message, then the fields. */
+export const plainLine = (json: string): string => plainText(JSON.parse(json) as LogRecord)
+
+const plainText = (record: LogRecord): string => {
+  const fields = Object.entries(record)
+    .filter(([name]) => !shownElsewhere.has(name))
+    .map(([name, value]) => `${name}=${printable(typeof value === 'string' ? value : JSON.stringify(value))}`)
+  const time = String(record['time'] ?? '').slice(11, 19)
+  const level = levelNames[Number(record['level'])] ?? ''
+  return `${[time, level.padEnd(5), printable(String(record['msg'] ?? '')), ...fields].join(' ')}\n`
+}
+
+/** Escapes control characters: a terminal interprets them, and a value may come from outside. */
+const printable = (text: string): string => text.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, ' ')
+
+/** Log lines for people. */
+export interface PlainLines extends Pick<BatchedLines, 'add'> {
+  /** Removes the progress line from the terminal, so that others can write to it. */
+  clear(): void
+}
+
+const clearLine = '\r\u001b[2K'
+
+/**
+ * Writes each record as a plain line. A step of longer work (`isStep`) is shown on the last line of a terminal until the
+ * next record replaces it; without a terminal it is left out. `columns` returns the width of the terminal; it is undefined
+ * without one.
+ */
+export const makePlainLines = (lines: Pick<BatchedLines, 'add'>, columns: (() => number) | undefined): PlainLines => {
+  let isShown = false
+  const clear = (): void => {
+    if (isShown) lines.add(clearLine)
+    isShown = false
+  }
+  return {
+    clear,
+    add(json) {
+      const record = JSON.parse(json) as LogRecord
+      if (record['isStep'] === true && Number(record['level']) < 40) {
+        if (columns === undefined) return
+        clear()
+        lines.add(printable(String(record['msg'])).slice(0, Math.max(0, columns() - 1)))
+        isShown = true
+        return
+      }
+      clear()
+      lines.add(plainText(record))
+    },
+  }
+}

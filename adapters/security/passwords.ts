@@ -1,0 +1,123 @@
+import { randomBytes } from 'node:crypto'
+import { createRequire } from 'node:module'
+import { availableParallelism } from 'node:os'
+import type { Options } from '@node-rs/argon2'
+import { parseOptions } from '@node-rs/argon2'
+import type * as languageCommon from '@zxcvbn-ts/language-common'
+import { left, right } from 'fp-ts/lib/Either.js'
+import { Piscina } from 'piscina'
+import type { CommonPasswords, PasswordHasher } from '../../core/identity/ports.ts'
+import { TooManyAttempts } from '../../core/identity/ports.ts'
+import type { Outcome } from '../../core/kernel/failure.ts'
+import { threadEnvironment } from '../system/thread-environment.ts'
+import type { WorkQueue } from './work-queue.ts'
+import { makeWorkQueue } from './work-queue.ts'
+
+export type HashingTask =
+  | { readonly kind: 'hash'; readonly password: string; readonly parameters: Options }
+  | { readonly kind: 'verify'; readonly password: string; readonly phc: string }
+
+/** Threads used only for password hashing. */
+export interface HashingThreads {
+  /** Runs a task on a thread of its own, which is kept. The caller's queue limits concurrency. */
+  run(task: HashingTask): Promise<string | boolean>
+}
+
+/** A build rewrites the extensions of imports, but not those of URLs. */
+const program = new URL(`./hashing-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
+
+/**
+ * Hashes on dedicated threads rather than libuv's: libuv has four, shared with files and DNS, at the priority of the event
+ * loop. Measured on two cores with 8 concurrent sign-ins: other requests' p99 was 4 to 18 times that of an idle service on
+ * libuv's threads, and 1.1 to 1.4 times on threads of lower priority.
+ */
+export const makeHashingThreads = (): HashingThreads => {
+  const pool = new Piscina({
+    filename: program.href,
+    name: 'resultOf',
+    minThreads: 0,
+    maxThreads: hashingConcurrency(),
+    idleTimeout: Infinity,
+    env: threadEnvironment(),
+    atomics: 'disabled',
+    recordTiming: false,
+  })
+  // A thread that fails without a task is replaced at the next one.
+  pool.on('error', () => undefined)
+  return { run: async (task) => (await pool.run(task)) as string | boolean }
+}
+
+/** OWASP's minimum parameters for argon2id. */
+const leastCost: HashingCost = { memoryCost: 19_456, timeCost: 2 }
+
+/** Memory in KiB, and the number of passes over it. */
+export interface HashingCost {
+  readonly memoryCost: number
+  readonly timeCost: number
+}
+
+/** `algorithm: 2` is argon2id (the library's enum is type-only). */
+const parametersOf = ({ memoryCost, timeCost }: HashingCost) => ({ algorithm: 2, memoryCost, timeCost, parallelism: 1, outputLen: 32 }) as const
+type Parameters = ReturnType<typeof parametersOf>
+
+/** A hash takes a core for about 30 ms. More than two concurrent hashes would leave nothing on small machines. */
+export const hashingConcurrency = (cores = availableParallelism()): number => Math.min(2, cores)
+
+const maxWaiting = 64
+
+const saturated = () => left(TooManyAttempts('Too many sign-ins at this moment, try again in a second.', { retryAfterSeconds: 1 }))
+
+/** One queue for the whole process, because the machine's cores are shared. */
+export const makeHashingQueue = (): WorkQueue => makeWorkQueue({ concurrency: hashingConcurrency(), maxWaiting })
+
+/** @param cost is lower only in tests; no setting changes it. Only a hash of such a cost may be made without threads. */
+export const makeArgon2PasswordHasher = (queue: WorkQueue = makeHashingQueue(), cost: HashingCost = leastCost, threads: HashingThreads = makeHashingThreads()): PasswordHasher => {
+  const parameters = parametersOf(cost)
+  const queued = async <A>(work: () => Promise<A>): Outcome<ReturnType<typeof TooManyAttempts>, A> => {
+    const started = queue.tryRun(work)
+    return started === undefined ? saturated() : right(await started)
+  }
+  const dummy = dummyPhc(parameters)
+  return {
+    hash: (password) => queued(async () => String(await threads.run({ kind: 'hash', password: password.reveal(), parameters }))),
+    verify: (phc, password) =>
+      isReadable(phc)
+        ? queued(async () => (await threads.run({ kind: 'verify', password: password.reveal(), phc })) === true)
+        : Promise.resolve(right(false)),
+    needsRehash: (phc) => !isReadable(phc) || !isCurrent(phc, parameters),
+    dummyPhc: () => Promise.resolve(dummy),
+  }
+}
+
+const isReadable = (phc: string): boolean => {
+  try {
+    return parseOptions(phc).memoryCost > 0
+  } catch {
+    return false
+  }
+}
+
+const isCurrent = (phc: string, parameters: Parameters): boolean => {
+  const made = parseOptions(phc)
+  const names = ['memoryCost', 'timeCost', 'parallelism', 'outputLen'] as const
+  return phc.startsWith('$argon2id$v=19$') && names.every((name) => made[name] === parameters[name])
+}
+
+/** Returns a hash with a random salt and tag: verification costs the same, and no password matches it. */
+const dummyPhc = ({ memoryCost, timeCost, parallelism, outputLen }: Parameters): string => {
+  const encoded = (length: number): string => randomBytes(length).toString('base64').replaceAll('=', '')
+  return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$${encoded(16)}$${encoded(outputLen)}`
+}
+
+const load = createRequire(import.meta.url)
+
+/** In lower case. */
+let listed: ReadonlySet<string> | undefined
+
+/** The 49,233 leaked passwords of the library's list. The list is loaded on the first check, not at startup, and once for a process. */
+export const makeListedCommonPasswords = (): CommonPasswords => ({
+  includes(password) {
+    listed ??= new Set((load('@zxcvbn-ts/language-common') as typeof languageCommon).dictionary['passwords-common'])
+    return listed.has(password)
+  },
+})

@@ -1,0 +1,97 @@
+import type { Knex } from 'knex'
+import type { InstanceRegister, Lease, LeaseStore } from '../../../core/kernel/instances.ts'
+import { isUniqueViolation } from '../kit/driver-errors.ts'
+import { databaseNow } from '../kit/fragments.ts'
+import type { SqlDatabase } from '../kit/statement.ts'
+
+/** The heartbeat interval of a process. */
+export const beatMilliseconds = 3_000
+/** A process that is silent for longer is considered dead. Three heartbeats may be lost before that. */
+export const deadMilliseconds = 10_000
+/** How long the rows of dead processes are kept, for diagnosis. */
+const keptMilliseconds = 24 * 3600 * 1000
+
+type Place = (name: 'id') => Knex.Value
+
+export const makeSqlInstanceRegister = (database: SqlDatabase, instanceId: string): InstanceRegister => {
+  const statements = compose(database)
+  const id = { id: instanceId }
+  const register = async (): Promise<void> => {
+    try {
+      await database.run(statements.enter, id)
+    } catch (error) {
+      // An insert whose answer was lost was executed.
+      if (!isUniqueViolation(error)) throw error
+    }
+    await database.run(statements.removeOld, {})
+  }
+  return {
+    // The row does not exist at the first heartbeat, or after a silence so long that another process removed it.
+    beat: async () => {
+      if ((await database.run(statements.beat, id)).affected === 0) await register()
+    },
+    leave: async () => {
+      await database.run(statements.leave, id)
+    },
+  }
+}
+
+const compose = ({ dialect, prepare }: SqlDatabase) => {
+  const now = databaseNow(dialect)
+  return {
+    beat: prepare((k, p: Place) => k('instances').where('id', p('id')).update({ beat_at: k.raw(now) })),
+    enter: prepare((k, p: Place) => k('instances').insert({ id: p('id'), beat_at: k.raw(now) })),
+    leave: prepare((k, p: Place) => k('instances').where('id', p('id')).delete()),
+    removeOld: prepare((k) => k('instances').whereRaw(`beat_at < ${now} - ${keptMilliseconds}`).delete()),
+  }
+}
+
+type LeaseBind = (name: 'name' | 'holder' | 'fence' | 'ttl') => Knex.Value
+
+const milliseconds = (seconds: number): number => Math.round(seconds * 1000)
+
+/** Leases in the table `leases`. Each step is one compare-and-set statement. */
+export const makeSqlLeaseStore = (database: SqlDatabase): LeaseStore => {
+  const statements = composeLeases(database)
+  return {
+    acquire: async (name, holder, ttlSeconds) => {
+      const taken = await database.run(statements.take, { name, holder, ttl: milliseconds(ttlSeconds) })
+      if (taken.affected === 1) {
+        const row = await database.first<{ fence: number }>(statements.fence, { name, holder })
+        return row === undefined ? undefined : { name, holder, fence: row.fence }
+      }
+      try {
+        await database.run(statements.create, { name, holder, ttl: milliseconds(ttlSeconds) })
+        return { name, holder, fence: 1 }
+      } catch (error) {
+        if (isUniqueViolation(error)) return undefined
+        throw error
+      }
+    },
+    renew: async (lease, ttlSeconds) =>
+      (await database.run(statements.renew, { ...binds(lease), ttl: milliseconds(ttlSeconds) })).affected === 1,
+    release: async (lease) => {
+      await database.run(statements.release, binds(lease))
+    },
+  }
+}
+
+const binds = ({ name, holder, fence }: Lease) => ({ name, holder, fence })
+
+const composeLeases = ({ dialect, prepare }: SqlDatabase) => {
+  const now = databaseNow(dialect)
+  const later = (k: Knex, p: LeaseBind) => k.raw(`${now} + cast(? as ${dialect === 'mysql' ? 'signed' : 'integer'})`, [p('ttl') as Knex.RawBinding])
+  return {
+    take: prepare((k, p: LeaseBind) =>
+      k('leases').where('name', p('name')).whereRaw(`?? <= ${now}`, ['until'])
+        .update({ holder: p('holder'), fence: k.raw('fence + 1'), until: later(k, p) })),
+    create: prepare((k, p: LeaseBind) => k('leases').insert({ name: p('name'), holder: p('holder'), fence: 1, until: later(k, p) })),
+    fence: prepare((k, p: LeaseBind) => k('leases').where({ name: p('name'), holder: p('holder') }).select('fence')),
+    renew: prepare((k, p: LeaseBind) =>
+      k('leases').where({ name: p('name'), holder: p('holder'), fence: p('fence') }).whereRaw(`?? > ${now}`, ['until'])
+        .update({ until: later(k, p) })),
+    // The row is kept, so that the fence continues to grow.
+    release: prepare((k, p: LeaseBind) =>
+      k('leases').where({ name: p('name'), holder: p('holder'), fence: p('fence') }).update({ until: 0 })),
+  }
+}

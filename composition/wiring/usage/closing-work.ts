@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
+import type { PackText } from '../../../adapters/sql/usage/packed-text.ts'
+import { makeSqlUsageInputs } from '../../../adapters/sql/usage/usage-inputs.ts'
+import { makeSqlUsageViewStore } from '../../../adapters/sql/usage/view-store.ts'
+import { makeSpools } from '../../../adapters/system/spools.ts'
+import { Unavailable } from '../../../core/kernel/failure.ts'
+import type { Spools } from '../../../core/usage/months/ports.ts'
+import type { RunningDigest } from '../../../core/usage/months/month-work.ts'
+import { makeMonthWork } from '../../../core/usage/months/month-work.ts'
+
+export const sha256 = (): RunningDigest => {
+  const hash = createHash('sha256')
+  return { add: (text) => void hash.update(text), end: () => hash.digest('hex') }
+}
+
+/** Beside the database, whose disk has room for a month. */
+export const makeClosingSpools = (dataDir: string): Spools => makeSpools(join(dataDir, 'usage'))
+
+export interface ClosingWorkOptions {
+  /** On a thread that nothing else waits for. */
+  readonly isAlone: boolean
+  readonly pack: PackText
+}
+
+/** Composes the work of closing months on a database. */
+export const makeClosingWork = (db: SqlDatabase, spools: Spools, { isAlone, pack }: ClosingWorkOptions) =>
+  makeMonthWork({ inputs: makeSqlUsageInputs(db, { isAlone }), spools, digest: sha256, views: makeSqlUsageViewStore(db, pack)(db) })
+
+/** How work ended on another thread or in another process, where a thrown error cannot be passed on as it is. */
+export type Ended<Result> = { readonly result: Result } | { readonly unavailable: string } | { readonly message: string; readonly stack: string }
+
+export const endOf = async <Result>(work: Promise<Result>): Promise<Ended<Result>> => {
+  try {
+    return { result: await work }
+  } catch (thrown) {
+    if (thrown instanceof Unavailable) return { unavailable: thrown.message }
+    const { message, stack = '' } = thrown instanceof Error ? thrown : new Error(String(thrown))
+    return { message, stack }
+  }
+}
+
+/** Returns the result of work, or throws as it did. */
+export const resultOf = <Result>(end: Ended<Result>): Result => {
+  if ('unavailable' in end) throw new Unavailable(end.unavailable)
+  if ('message' in end) throw Object.assign(new Error(end.message), { stack: end.stack })
+  return end.result
+}

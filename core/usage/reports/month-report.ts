@@ -1,0 +1,78 @@
+import type { UsageMonth, UsageProduct, UsageViewName } from '../types.ts'
+import { usageProducts } from '../types.ts'
+import type { StoredUsageView, UsageViewStore } from '../views/ports.ts'
+import { chartsOf } from './charts.ts'
+import type { ReportContent, ReportFrame, ReportRenderer, ReportSection, ReportTable, UsageReportStore } from './ports.ts'
+import { classTable, clusterTable, contractTable, kindTable, namespaceTable, objectTable } from './tables.ts'
+import type { ClusterItem, KindItem, ViewTotals } from './view-items.ts'
+import { decimals, itemsOf, totalsOf } from './view-items.ts'
+
+const titles: Readonly<Record<UsageProduct, string>> = { dbProduct: 'Databases', backupProduct: 'Backup', vaultProduct: 'Vault', ingressProduct: 'Ingress' }
+
+interface ReportSources {
+  readonly views: Pick<UsageViewStore, 'listOf' | 'pieces'>
+  readonly frame: ReportFrame
+}
+
+/** Returns what the report of a revision shows: the figures of its views, and no others. The rows are read while the report is written. */
+const buildReport = async ({ views, frame }: ReportSources, month: UsageMonth): Promise<ReportContent> => {
+  const stored = await views.listOf(month.id)
+  const sections: ReportSection[] = []
+  for (const product of usageProducts) {
+    const section = await sectionOf(views, product, stored)
+    if (section !== undefined) sections.push(section)
+  }
+  const { revision, status, generatedAt } = month
+  return { ownerName: (await frame.nameOf(month.ownerId)) ?? `Account ${month.ownerId}`, branding: await frame.branding(), month: month.month, revision, status, generatedAt, sections }
+}
+
+const sectionOf = async (views: ReportSources['views'], product: UsageProduct, stored: readonly StoredUsageView[]): Promise<ReportSection | undefined> => {
+  const find = (view: UsageViewName, viewType: 'total' | 'billable'): StoredUsageView | undefined =>
+    stored.find(({ key }) => key.product === product && key.view === view && key.viewType === viewType)
+  const clusters = find('clusters-usage-view', 'billable')
+  const contracts = find('contracts-usage-view', 'billable')
+  const namespaces = find('namespaces-usage-view', 'billable')
+  const kinds = find('gks-usage-view', 'billable')
+  const objects = find('objects-usage-view', 'total')
+  if (clusters === undefined) return undefined
+  const totals = totalsOf(clusters)
+  if (totals.objectCount === 0) return undefined
+  const names = new Map<string, string>()
+  for await (const items of itemsOf<ClusterItem>(views, clusters)) for (const { clusterUID, displayName } of items) names.set(clusterUID, displayName)
+  const days: KindItem['matrix'][number][][] = []
+  if (kinds !== undefined) for await (const items of itemsOf<KindItem>(views, kinds)) for (const { matrix } of items) days.push([...matrix])
+  const tables: readonly (ReportTable | undefined)[] = [
+    classTable(totals),
+    contracts && contractTable(views, contracts),
+    clusterTable(views, clusters),
+    namespaces && namespaceTable(views, namespaces, names),
+    kinds && kindTable(views, kinds),
+    objects && objectTable(views, objects, names),
+  ]
+  return {
+    title: titles[product],
+    figures: figuresOf(totals, clusters.itemCount),
+    charts: kinds === undefined ? [] : chartsOf(days),
+    tables: tables.filter((table) => table !== undefined),
+  }
+}
+
+const figuresOf = (totals: ViewTotals, clusterCount: number): ReportSection['figures'] => [
+  ['CPU, core-months', decimals(totals.cpu)],
+  ['Memory, GiB-months', decimals(totals.memory)],
+  ['Objects', String(totals.objectCount)],
+  ['Clusters', String(clusterCount)],
+  ...(totals.clusterHours === undefined ? [] : [['Hours of clusters', decimals(totals.clusterHours)] as const]),
+]
+
+/** Returns the function that writes the report of a revision whose views are complete. The revision must have no report. */
+export const makeWriteReport =
+  (deps: ReportSources & { readonly renderer: ReportRenderer; readonly reports: UsageReportStore }) =>
+  async (month: UsageMonth, signal: AbortSignal): Promise<void> => {
+    const content = await buildReport(deps, month)
+    let piece = 0
+    for await (const bytes of deps.renderer.render(content, signal)) {
+      await deps.reports.addPiece(month.id, piece, bytes)
+      piece += 1
+    }
+  }

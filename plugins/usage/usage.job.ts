@@ -1,0 +1,82 @@
+import { ClockToken } from '../../core/kernel/clock.ts'
+import { LogToken } from '../../core/kernel/log.ts'
+import { makeOwnCall } from '../../core/kernel/principal.ts'
+import { EntropyToken } from '../../core/kernel/secret.ts'
+import { UsageClusterStoreToken, UsageRetentionToken, UsageUpkeepUnitOfWorkToken } from '../../core/usage/events/ports.ts'
+import { makeCarryIntervals, makeCutSilentObjects, makeExpireUsage } from '../../core/usage/events/upkeep.ts'
+import { laterByMonths, monthOf, secondOf } from '../../core/usage/month.ts'
+import { CloseMonthToken, makeCloseDueMonths } from '../../core/usage/months/close.ts'
+import { ConsumptionUnitOfWorkToken, makeUpdateConsumption } from '../../core/usage/months/consumption.ts'
+import { ConsumptionStoreToken, MonthStoreToken, UsageInputsToken } from '../../core/usage/months/ports.ts'
+import { defineGroup } from '../kit/group.ts'
+
+/** As many instances share the owners whose months are due. Each month has a lease of its own. */
+const runs = [1, 2]
+
+/** Closes months, and computes what contracts have used in the current one. */
+export const usageMonthsGroup = defineGroup({
+  needs: {
+    clock: ClockToken,
+    close: CloseMonthToken,
+    consumption: ConsumptionStoreToken,
+    entropy: EntropyToken,
+    inputs: UsageInputsToken,
+    log: LogToken,
+    months: MonthStoreToken,
+    unitOfWork: ConsumptionUnitOfWorkToken,
+  },
+  jobs: (given) => {
+    const ownCall = makeOwnCall(given.entropy)
+    const closeDue = makeCloseDueMonths({ ...given, onFailure: ({ ownerId, month }, error) => given.log.error({ account: ownerId, month, error }, 'a month of usage was not closed') })
+    const update = makeUpdateConsumption(given)
+    const closing = runs.map((run) => ({
+      id: `usage.closeMonths.${run}`,
+      summary: 'Compute the usage of months that have ended, and publish it',
+      everySeconds: 600,
+      run: (signal: AbortSignal) => closeDue(ownCall(`usage.closeMonths.${run}`, signal)),
+    }))
+    return [
+      ...closing,
+      {
+        id: 'usage.updateConsumption',
+        summary: 'Compute what contracts with a quota have used in this month, and mail when a threshold is reached',
+        everySeconds: 3600,
+        run: (signal) => update(ownCall('usage.updateConsumption', signal)),
+      },
+    ]
+  },
+})
+
+/** What keeps the tables of events in order. */
+export const usageUpkeepGroup = defineGroup({
+  needs: { clock: ClockToken, clusters: UsageClusterStoreToken, entropy: EntropyToken, retention: UsageRetentionToken, unitOfWork: UsageUpkeepUnitOfWorkToken },
+  jobs: (given) => {
+    const ownCall = makeOwnCall(given.entropy)
+    const carry = makeCarryIntervals(given)
+    const cutSilent = makeCutSilentObjects(given)
+    return [
+      {
+        id: 'usage.carryIntervals',
+        summary: 'Continue the intervals of objects that exist in a new month',
+        everySeconds: 600,
+        run: (signal) => carry(ownCall('usage.carryIntervals', signal)),
+      },
+      {
+        id: 'usage.cutSilentObjects',
+        summary: 'End the intervals of objects that were not heard for a day while their cluster was, in this month and the last',
+        everySeconds: 3600,
+        run: async (signal) => {
+          const call = ownCall('usage.cutSilentObjects', signal)
+          const month = monthOf(secondOf(given.clock.now()))
+          for (const each of [laterByMonths(month, -1), month]) await cutSilent(call, each)
+        },
+      },
+      {
+        id: 'usage.expire',
+        summary: 'Prepare the tables of the next months; remove intervals after 14 months and conflicts after 35 days',
+        everySeconds: 6 * 3600,
+        run: makeExpireUsage(given),
+      },
+    ]
+  },
+})
