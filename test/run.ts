@@ -12,7 +12,7 @@ import { entries, isAlive, removeRunFolder } from './support/components/run-fold
 import { helpText, parseRunArguments, type RunArguments } from './support/components/run-arguments.ts'
 import { startComponents } from './support/components/start-components.ts'
 import { tapReader, type TapResults } from './support/components/tap-results.ts'
-import { describeFileTimes, lastSeconds, withFileTimes } from './support/file-times.ts'
+import { describeFileTimes, filesUnderWay, lastSeconds, withFileTimes } from './support/file-times.ts'
 import { bundlePackages } from './support/packages/bundle-packages.ts'
 import { inRows, readFrom, sharedProcesses, writeSharedProcesses } from './support/shared-processes.ts'
 import { filesChangedSince, isSlow, repositoryFiles, testFilesOf, testsTouchedBy } from './support/test-files.ts'
@@ -27,6 +27,8 @@ const checkedFile = join(cache, 'checked-tree')
 const memory = '/dev/shm'
 /** Shared processes run in so many rows: with --serial, ava starts one process at a time. */
 const rows = 2
+/** A run in which nothing is reported for so long hangs. What starts a component reports every 15 seconds. */
+const quietMinutes = 3
 const startedAt = Date.now()
 const children = new Set<ChildProcess>()
 
@@ -220,15 +222,29 @@ async function runAll(environment: NodeJS.ProcessEnv): Promise<TapResults & { st
 }
 
 async function runAva(files: readonly string[], options: readonly string[], environment: NodeJS.ProcessEnv): Promise<TapResults & { status: number }> {
-  const { child, status } = start('ava', ['--tap', ...options, ...files], environment, 'pipe')
+  // ava's own limit is only the last resort: it does not see that a component is being built, and its TAP reporter fails when it names the tests.
+  const { child, status } = start('ava', ['--tap', '--timeout=30m', ...options, ...files], environment, 'pipe')
   const reader = tapReader()
+  let hung: string | undefined
+  const quiet = setTimeout(() => {
+    hung = `No test ended for ${quietMinutes} minutes. Under way: ${filesUnderWay(environment['MOORAGE_TEST_TIMES'] ?? '').join(', ')}`
+    endGroup(child)
+  }, quietMinutes * 60_000)
+  child.stderr?.on('data', (chunk: Buffer) => {
+    quiet.refresh()
+    process.stderr.write(chunk)
+  })
   if (child.stdout !== null) {
     for await (const line of createInterface({ input: child.stdout })) {
+      quiet.refresh()
       const shown = reader.add(line)
       if (shown !== undefined) process.stdout.write(`${shown}\n`)
     }
   }
-  return { ...reader.results(), status: await status }
+  const ended = await status
+  clearTimeout(quiet)
+  const results = reader.results()
+  return { ...results, failures: [...results.failures, ...(hung === undefined ? [] : [hung])], status: ended }
 }
 
 function conclude(results: TapResults & { status: number }, brokenSteps: readonly string[], wanted: RunArguments, isWhole: boolean): number {
@@ -257,9 +273,9 @@ interface StartedTool {
   readonly status: Promise<number>
 }
 
-function start(tool: string, args: readonly string[], environment: NodeJS.ProcessEnv, stdout: 'inherit' | 'pipe'): StartedTool {
+function start(tool: string, args: readonly string[], environment: NodeJS.ProcessEnv, output: 'inherit' | 'pipe'): StartedTool {
   // A process group of its own, so that everything which a test has started can be ended with it.
-  const child = spawn(join(tools, tool), args, { cwd: root, env: environment, stdio: ['ignore', stdout, 'inherit'], detached: true })
+  const child = spawn(join(tools, tool), args, { cwd: root, env: environment, stdio: ['ignore', output, output], detached: true })
   children.add(child)
   const status = new Promise<number>((resolve) => {
     child.once('error', (cause) => {

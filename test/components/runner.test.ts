@@ -1,7 +1,12 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import test from 'ava'
 import { fileURLToPath } from 'node:url'
 import { parseRunArguments } from '../support/components/run-arguments.ts'
 import { tapReader } from '../support/components/tap-results.ts'
+import type { FileLine } from '../support/file-times.ts'
+import { filesUnderWay, readFileTimes } from '../support/file-times.ts'
 import { parseHubArguments } from '../support/hub/example/hub-arguments.ts'
 import { inRows, sharedProcesses } from '../support/shared-processes.ts'
 import { isSlow, repositoryFiles, testFilesOf, testsTouchedBy } from '../support/test-files.ts'
@@ -34,6 +39,17 @@ test('a report that breaks off is not complete', (t) => {
   const reader = tapReader()
   for (const line of report.split('\n').slice(0, 6)) reader.add(line)
   t.false(reader.results().isComplete)
+})
+
+test('a run that hangs names the files that have begun and not ended', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'moorage-runner-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const path = join(folder, 'times')
+  t.deepEqual(filesUnderWay(path), [])
+  const lines: readonly FileLine[] = [{ begun: 'a' }, { begun: 'b' }, { file: 'a', wallSeconds: 1, own: 1, children: 0, leftOpen: [] }]
+  writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+  t.deepEqual(filesUnderWay(path), ['b'])
+  t.deepEqual(readFileTimes(path).map(({ file }) => file), ['a'])
 })
 
 test('arguments: names, parts and patterns', (t) => {

@@ -17,8 +17,20 @@ export interface FileTime {
   readonly leftOpen: readonly string[]
 }
 
-export const readFileTimes = (path: string = timesFile): readonly FileTime[] =>
-  existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as FileTime) : []
+/** A line of a run: a file has begun, or has ended. */
+export type FileLine = { readonly begun: string } | FileTime
+
+const readLines = (path: string): readonly FileLine[] =>
+  existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as FileLine) : []
+
+export const readFileTimes = (path: string = timesFile): readonly FileTime[] => readLines(path).filter((line) => 'file' in line)
+
+/** Returns the files of a run that have begun and not ended, from the lines at `path`. */
+export const filesUnderWay = (path: string): readonly string[] => {
+  const lines = readLines(path)
+  const ended = new Set(lines.map((line) => ('file' in line ? line.file : '')))
+  return lines.flatMap((line) => ('begun' in line && !ended.has(line.begun) ? [line.begun] : []))
+}
 
 /** Returns the seconds that each file took when it last ran. */
 export const lastSeconds = (): ReadonlyMap<string, number> => new Map(readFileTimes().map(({ file, wallSeconds }) => [file, wallSeconds]))
