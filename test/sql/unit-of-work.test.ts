@@ -159,6 +159,25 @@ onEachDatabase('two that lock each other out both succeed', async (t, database, 
   t.is(runs[0]! + runs[1]!, together ? 3 : 2)
 })
 
+onEachDatabase('a statement outside of a transaction that deadlocks runs again', async (t, database, things) => {
+  for (const name of ['x', 'y']) await database.run(things.addAll, { name, amount: 0, data: null, flag: null })
+  const setAll = database.prepare((k) => k('things').update({ amount: 7 }))
+  const locked = Promise.withResolvers<undefined>()
+  const update = locked.promise.then(() => database.run(setAll, {}))
+  await database.transaction(async (tx) => {
+    // The server ends what has changed less.
+    for (let more = 0; more < 5; more += 1) await tx.run(things.add, { name: `more ${more}` })
+    await tx.first(things.lock, { name: 'y' })
+    locked.resolve(undefined)
+    // Soon the update has x, and waits for y.
+    await sleep(200)
+    await tx.first(things.lock, { name: 'x' })
+  })
+  await update
+  const amounts = await Promise.all(['x', 'y'].map((name) => database.first<{ amount: number }>(things.byName, { name })))
+  t.deepEqual(amounts.map((row) => row?.amount), [7, 7])
+})
+
 onEachDatabase('work that swallows its deadlock commits nothing outside of a transaction', async (t, database, things) => {
   if (database.dialect === 'sqlite') {
     t.pass('it knows no deadlock')

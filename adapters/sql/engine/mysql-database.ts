@@ -44,9 +44,13 @@ const firstRow = (answer: Answer): unknown => (Array.isArray(answer) ? answer[0]
 
 const startsWithSelect = /^\s*select\b/i
 
+/** As many as a unit of work makes. */
+const attemptsAfterCollisions = 4
+
 /**
  * Runs a statement outside a transaction, on any free connection. A read on a dead connection is retried: after a network
- * failure all idle connections may be dead, and each is detected only on its next use.
+ * failure all idle connections may be dead, and each is detected only on its next use. A statement that the server ended
+ * because of a deadlock is retried too.
  */
 const outside = (parts: Parts, statement: Statement, binds: Binds, shape: (answer: Answer) => unknown): Promise<unknown> => {
   try {
@@ -57,8 +61,13 @@ const outside = (parts: Parts, statement: Statement, binds: Binds, shape: (answe
   return new Promise((resolve, reject) => {
     const deadline = performance.now() + parts.pool.limits.statementTimeoutMilliseconds
     let repeats = startsWithSelect.test(statement.sql) ? parts.pool.limits.connectionLimit : 0
+    let collisions = 0
     const answered: Answered = (error, answer) => {
       if (error === undefined) return resolve(shape(answer))
+      // The statement was a transaction of its own, which the server has rolled back.
+      if (isRetryable(error) && ++collisions < attemptsAfterCollisions && performance.now() < deadline) {
+        return void setTimeout(() => attempt(parts, statement, binds, deadline, answered), Math.random() * 10 * 2 ** collisions)
+      }
       if (repeats > 0 && isConnectionLost(error) && performance.now() < deadline) {
         repeats--
         return attempt(parts, statement, binds, deadline, answered)
