@@ -13,15 +13,6 @@ export const lowerThreadPriority = (): void => {
   }
 }
 
-/** Lets a process that has just been started yield to others. */
-export const lowerPriorityOf = ({ pid }: { readonly pid?: number | undefined }): void => {
-  try {
-    if (pid !== undefined) setPriority(pid, niceness)
-  } catch {
-    // It has ended already.
-  }
-}
-
 /** Lets this process, with all its threads, yield to others, and be ended before them if the system runs out of memory. Later threads inherit it. */
 export const lowerProcessPriority = (): void => {
   try {

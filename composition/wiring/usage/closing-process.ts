@@ -1,7 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { lowerPriorityOf } from '../../../adapters/security/thread-priority.ts'
 import { threadEnvironment } from '../../../adapters/system/thread-environment.ts'
 import { Unavailable } from '../../../core/kernel/failure.ts'
 import type { GatherMonth, MonthReport } from '../../../core/usage/months/ports.ts'
@@ -50,8 +49,6 @@ class Running {
 
   constructor(place: ClosingPlace) {
     this.#child = fork(program, [], { env: ownEnvironment(), execArgv, serialization: 'advanced', stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
-    // From the start: the process lowers its own priority only when its program is loaded.
-    lowerPriorityOf(this.#child)
     this.#child.on('message', (said: Said) => {
       if ('done' in said) return this.#waiting.get(said.month)?.onProgress(said.done, said.of)
       const waiting = this.#waiting.get(said.month)
