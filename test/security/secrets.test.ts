@@ -117,7 +117,7 @@ test('one cipher, one hash function, two kinds of signing keys, and no random nu
   t.deepEqual(all(/'(sha(?!256')\d+)'/g), ['sha384', 'sha512'], 'SHA-384 with a license authority on P-384 alone')
   t.deepEqual(all(/'((?:RS|ES|PS|HS)\d{3}|P-\d{3}|none)'/g).filter((name) => name !== 'none'), ['ES256', 'P-256', 'RS256'])
   t.deepEqual(all(/\b(publicEncrypt|privateDecrypt|createDiffieHellman|pseudoRandomBytes)\b/g), [])
-  const jitter = ['adapters/sql/engine/mysql-database.ts', 'adapters/sql/engine/sqlite-database.ts', 'adapters/sql/engine/unit-of-work.ts', 'composition/service/jobs.ts']
+  const jitter = ['adapters/sql/engine/sqlite-database.ts', 'adapters/sql/kit/driver-errors.ts', 'composition/service/jobs.ts']
   t.deepEqual(product.filter(({ text }) => text.includes('Math.random')).map(({ path }) => path).toSorted(), jitter, 'the length of waits alone')
 })
 

@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import type { PoolConnection } from 'mysql2'
 import { CommitOutcomeUnknown, Unavailable } from '../../../core/kernel/failure.ts'
 import { databaseNow } from '../kit/fragments.ts'
-import { isConnectionLost, isRetryable, toThrown } from '../kit/driver-errors.ts'
+import { collisionAttempts, collisionPause, isConnectionLost, isRetryable, toThrown } from '../kit/driver-errors.ts'
 import { makeMysqlPool, type MysqlOptions, type MysqlPlace, type MysqlPool } from './mysql-pool.ts'
 import { asRunResult, command, execute, executeWithin, shownText, timedOut, type Answer, type Answered } from './mysql-statement.ts'
 import { composeNow, makeComposer, makePrepare } from './prepare.ts'
@@ -44,9 +44,6 @@ const firstRow = (answer: Answer): unknown => (Array.isArray(answer) ? answer[0]
 
 const startsWithSelect = /^\s*select\b/i
 
-/** As many as a unit of work makes. */
-const attemptsAfterCollisions = 4
-
 /**
  * Runs a statement outside a transaction, on any free connection. A read on a dead connection is retried: after a network
  * failure all idle connections may be dead, and each is detected only on its next use. A statement that the server ended
@@ -65,8 +62,8 @@ const outside = (parts: Parts, statement: Statement, binds: Binds, shape: (answe
     const answered: Answered = (error, answer) => {
       if (error === undefined) return resolve(shape(answer))
       // The statement was a transaction of its own, which the server has rolled back.
-      if (isRetryable(error) && ++collisions < attemptsAfterCollisions && performance.now() < deadline) {
-        return void setTimeout(() => attempt(parts, statement, binds, deadline, answered), Math.random() * 10 * 2 ** collisions)
+      if (isRetryable(error) && ++collisions < collisionAttempts && performance.now() < deadline) {
+        return void setTimeout(() => attempt(parts, statement, binds, deadline, answered), collisionPause(collisions))
       }
       if (repeats > 0 && isConnectionLost(error) && performance.now() < deadline) {
         repeats--

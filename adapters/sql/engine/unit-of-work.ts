@@ -7,7 +7,7 @@ import { CommitOutcomeUnknown, Overtaken, Unavailable } from '../../../core/kern
 import type { KeyedChange, StoredAnswer } from '../../../core/kernel/idempotency.ts'
 import type { Call } from '../../../core/kernel/principal.ts'
 import type { AuditTrail, GatheringAuditTrail, UnitOfWork } from '../../../core/kernel/unit-of-work.ts'
-import { isForeignKeyViolation, isRetryable } from '../kit/driver-errors.ts'
+import { collisionAttempts, collisionPause, isForeignKeyViolation, isRetryable } from '../kit/driver-errors.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 
 /** Marks, inside the transaction of a change, that the request with this idempotency record was carried out. */
@@ -51,8 +51,6 @@ export const makeAppliedMark = (database: SqlDatabase): AppliedMark => {
 const onlyApplied = { state: 'applied', status: null, headers: null, body: null }
 
 const answered = ({ status, headers, body }: StoredAnswer) => ({ state: 'answered', status, headers: JSON.stringify(headers), body: body ?? null })
-
-const attempts = 4
 
 /** Carries a Left out of the transaction, which would commit if the promise of the work resolved. */
 class Refused extends Error {
@@ -116,10 +114,9 @@ export const makeSqlUnitOfWork = <Stores>(
           } else if (isForeignKeyViolation(error)) {
             if (attempt > 1) throw new Overtaken(error)
           } else if (!isRetryable(error)) throw error
-          if (attempt === attempts) throw new Unavailable('The database is busy with other changes. Try again.', { cause: error })
+          if (attempt === collisionAttempts) throw new Unavailable('The database is busy with other changes. Try again.', { cause: error })
         }
-        // A random delay, so that transactions that collided do not collide again.
-        await sleep(Math.random() * 10 * 2 ** attempt)
+        await sleep(collisionPause(attempt))
       }
     },
   }

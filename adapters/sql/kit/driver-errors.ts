@@ -46,6 +46,12 @@ const retryableNumbers = new Set([1213, 1020, 3101, 9007, 8022, 8028])
 export const isRetryable = (error: unknown): boolean =>
   retryableNumbers.has(read(error).number) || read(error).code === 'SQLITE_BUSY_SNAPSHOT'
 
+/** How many times in total a transaction, or a statement that is one of its own, is attempted while its errors are `isRetryable`. */
+export const collisionAttempts = 4
+
+/** Returns the milliseconds to wait after the given attempt, from 1. They are random, so that transactions that collided do not collide again. */
+export const collisionPause = (attempt: number): number => Math.random() * 10 * 2 ** attempt
+
 const lostCodes = new Set([
   'PROTOCOL_CONNECTION_LOST', 'PROTOCOL_SEQUENCE_TIMEOUT', 'PROTOCOL_ENQUEUE_AFTER_FATAL_ERROR', 'PROTOCOL_PACKETS_OUT_OF_ORDER',
   'ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END', 'MOORAGE_STATEMENT_TIMEOUT',
