@@ -28,13 +28,13 @@ const place = fileURLToPath(new URL('./fixtures/fleet-plugin.ts', import.meta.ur
 
 const startFleet = async (): Promise<PopulatedService> => {
   const service = await startPopulatedService({ MOORAGE_PLUGINS: place })
-  for (const table of fleetTables) service.sql(table)
-  const [lagoon] = service.sql("select id from accounts where name = 'lagoon'")
-  const insertShip = (id: number, owner: unknown, name: string) => service.sql('insert into fleet_ships (id, owner_id, name) values (?, ?, ?)', id, owner, name)
-  insertShip(71, service.world.orgId, 'argo')
-  insertShip(72, service.world.orgId, 'beagle')
-  insertShip(73, lagoon?.['id'], 'argo')
-  for (const [id, ship] of [[711, 71], [721, 72], [731, 73]]) service.sql('insert into fleet_cabins (id, ship_id, label) values (?, ?, ?)', id, ship, `cabin ${id}`)
+  for (const table of fleetTables) await service.write(table)
+  const [lagoon] = service.rows("select id from accounts where name = 'lagoon'")
+  const insertShip = (id: number, owner: unknown, name: string) => service.write('insert into fleet_ships (id, owner_id, name) values (?, ?, ?)', id, owner, name)
+  await insertShip(71, service.world.orgId, 'argo')
+  await insertShip(72, service.world.orgId, 'beagle')
+  await insertShip(73, lagoon?.['id'], 'argo')
+  for (const [id, ship] of [[711, 71], [721, 72], [731, 73]]) await service.write('insert into fleet_cabins (id, ship_id, label) values (?, ?, ?)', id, ship, `cabin ${id}`)
   return service
 }
 
@@ -61,7 +61,7 @@ test.serial('the object that a route names is the one of its place', async (t) =
   const token = await service.tokenFor('alice')
   const get = (path: string) => service.send('GET', `/api/v1/fleet/${path}`, { token })
   const { orgId } = service.world
-  const [pier] = service.sql("select id from clusters where name = 'pier'")
+  const [pier] = service.rows("select id from clusters where name = 'pier'")
   t.deepEqual((await get('HARBOUR/ships/argo')).json, { type: 'ship', id: 71, name: 'argo', owner: orgId })
   t.deepEqual((await get('harbour/ships/argo/cabins/711')).json, { type: 'cabin', id: 711, name: 'cabin 711', owner: orgId, in: { type: 'ship', id: 71, name: 'argo' } })
   t.deepEqual((await get('harbour/clusters/pier/workloads/web')).json, { type: 'workload', id: pier?.['id'], name: 'web', owner: orgId, in: { type: 'cluster', id: pier?.['id'], name: 'pier' } })
@@ -70,8 +70,8 @@ test.serial('the object that a route names is the one of its place', async (t) =
 })
 
 test.serial('batch: each caller holds on the added types what the declarations say, and nothing on those of others', async (t) => {
-  service.sql("insert into object_grants (object_type, object_id, relation, subject_type, subject_id, org_id, created_at) values ('ship', 71, 'captain', 'user', ?, ?, 0)", service.world.userIds.vera, service.world.orgId)
-  service.sql("insert into object_grants (object_type, object_id, relation, subject_type, subject_id, org_id, created_at) values ('cabin', 711, 'guest', 'team', ?, ?, 0)", service.world.teamIds.Editors, service.world.orgId)
+  await service.write("insert into object_grants (object_type, object_id, relation, subject_type, subject_id, org_id, created_at) values ('ship', 71, 'captain', 'user', ?, ?, 0)", service.world.userIds.vera, service.world.orgId)
+  await service.write("insert into object_grants (object_type, object_id, relation, subject_type, subject_id, org_id, created_at) values ('cabin', 711, 'guest', 'team', ?, ?, 0)", service.world.teamIds.Editors, service.world.orgId)
   const { assembly } = service.running
   const questions = [['ship', 71], ['ship', 72], ['ship', 73], ['cabin', 711], ['cabin', 721], ['cabin', 731]] as const
   for (const { name, standing, presented } of await callers(service)) {
@@ -108,11 +108,11 @@ test.serial('catalogue: a custom role carries the added permissions, with their 
 
 test.serial('an organization or a person with such an object is not deleted', async (t) => {
   const alice = await service.tokenFor('alice')
-  for (const kind of ['clusters', 'contracts']) service.sql(`delete from ${kind} where owner_id = ?`, service.world.orgId)
+  for (const kind of ['clusters', 'contracts']) await service.write(`delete from ${kind} where owner_id = ?`, service.world.orgId)
   const kept = await service.send('DELETE', '/api/v1/orgs/harbour', { token: alice })
   t.is(kept.status, 409, kept.text)
   t.regex(kept.text, /ship argo, ship beagle/)
-  service.sql('update fleet_ships set owner_id = ?', service.world.userIds.olga)
+  await service.write('update fleet_ships set owner_id = ?', service.world.userIds.olga)
   t.is((await service.send('DELETE', '/api/v1/orgs/harbour', { token: alice })).status, 204)
   t.regex((await service.send('DELETE', '/api/v1/admin/users/olga', { token: service.adminToken })).text, /ship argo/)
 })

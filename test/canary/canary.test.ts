@@ -117,8 +117,8 @@ const sendSecrets = async (service: PopulatedService, mails: MailFolder, canarie
 }
 
 const tablesOf = (service: PopulatedService): string => {
-  const names = service.sql("select name from sqlite_master where type = 'table'").map(({ name }) => String(name))
-  return names.map((name) => JSON.stringify(service.sql(`select * from "${name}"`), (_, value: unknown) => (typeof value === 'object' && value !== null && 'data' in value && Array.isArray(value.data) ? Buffer.from(value.data as number[]).toString('latin1') : value))).join('\n')
+  const names = service.rows("select name from sqlite_master where type = 'table'").map(({ name }) => String(name))
+  return names.map((name) => JSON.stringify(service.rows(`select * from "${name}"`), (_, value: unknown) => (typeof value === 'object' && value !== null && 'data' in value && Array.isArray(value.data) ? Buffer.from(value.data as number[]).toString('latin1') : value))).join('\n')
 }
 
 test.serial('no secret is in a log line, an error, a metric, the audit log, the tables or a response', async (t) => {

@@ -60,7 +60,7 @@ export const fault = (answer: ServiceAnswer, wanted?: readonly number[]): string
 
 /** What is in the log of changes, without downloads and the tokens of kubeconfigs: the GETs that make them are asked with good input too. */
 const changes = (service: PopulatedService): unknown =>
-  service.sql("select action, count(*) as n from audit_events where result <> 'denied' and action not in ('cluster.token_created', 'document.downloaded') and object_name not like 'kubeconfig-%' group by action order by action")
+  service.rows("select action, count(*) as n from audit_events where result <> 'denied' and action not in ('cluster.token_created', 'document.downloaded') and object_name not like 'kubeconfig-%' group by action order by action")
 
 let started: Promise<PopulatedService> | undefined
 test.after.always(async () => (await started)?.stop())

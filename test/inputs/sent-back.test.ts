@@ -49,7 +49,7 @@ const pairs: readonly Pair[] = (() => {
 const png = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
 
 /** Objects in states that the populated service does not have by itself: their addresses by the route that changes them. */
-const furnish = async ({ send, sql, world, adminToken, tokenFor }: PopulatedService): Promise<Readonly<Record<string, readonly string[]>>> => {
+const furnish = async ({ send, write, world, adminToken, tokenFor }: PopulatedService): Promise<Readonly<Record<string, readonly string[]>>> => {
   const alice = await tokenFor('alice')
   const must = async (method: string, path: string, body: unknown, token = alice) => {
     const answer = await send(method, `/api/v1${path}`, { token, body })
@@ -64,13 +64,13 @@ const furnish = async ({ send, sql, world, adminToken, tokenFor }: PopulatedServ
   await must('POST', `/orgs/${org}/robots`, { name: 'asleep', description: 'd', team_ids: [custom.id, teamIds.Viewers] })
   await must('PATCH', `/orgs/${org}/robots/asleep`, { active: false })
   await must('PATCH', '/orgs/quay/policies', { two_factor_grace_days: 90 })
-  sql("update organizations set two_factor_from = 1999999999000, two_factor_grace_days = 14 where id = (select id from accounts where name = 'quay')")
+  await write("update organizations set two_factor_from = 1999999999000, two_factor_grace_days = 14 where id = (select id from accounts where name = 'quay')")
   await must('POST', `/orgs/${org}/chartrepositories`, { name: 'sealed', url: 'https://charts.example.com/stable', username: 'reader', password: 'a-long-password', description: 'd' })
   await must('POST', '/user/credentials', { name: 'amazon', type: 'Aws', aws: { accessKeyID: 'AKIAIOSFODNN7EXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY' } })
   await must('POST', '/admin/users', { username: 'shy', email: 'shy@example.com', password, visibility: 'private', restricted: true, must_change_password: true, full_name: 'Shy' }, adminToken)
   await must('PATCH', '/admin/users/shy', { active: false, prohibit_login: true, language: '' }, adminToken)
   await must('POST', '/admin/users', { username: 'mailless', email: 'mailless@example.com', password }, adminToken)
-  sql('delete from emails where user_id = (select id from accounts where name = ?)', 'mailless')
+  await write('delete from emails where user_id = (select id from accounts where name = ?)', 'mailless')
   return {
     'organizations.editOrganization': ['quay'].map((name) => `/orgs/${name}`),
     'organizations.editTeam': [teamIds.Owners, teamIds.Viewers, custom.id, none.id].map((id) => `/teams/${id}`),
@@ -103,7 +103,7 @@ const sendBack = async (service: PopulatedService, { read, change }: Pair, targe
   const token = change.bound.route.access.kind === 'site-admin' ? service.adminToken : callerToken
   const { method } = change.bound.route
   const to = shapeOf('GET', read.fullPath) === shapeOf('GET', change.fullPath) ? target : targetOf(change, service.world)
-  const events = () => service.sql('select max(id) as last from audit_events')[0]?.['last']
+  const events = () => service.rows('select max(id) as last from audit_events')[0]?.['last']
   const before = await service.send('GET', target, { token })
   if (before.status !== 200) return [`GET ${target}: ${before.status} ${before.text}`]
   const wrong: string[] = []

@@ -62,7 +62,7 @@ const categories = ['user', 'organization', 'authz', 'cluster', 'contract', 'bil
 /** Everybody who calls in the matrix, with every carrier that is theirs. */
 export const callers = async (service: PopulatedService): Promise<readonly Caller[]> => {
   const expiring = await service.tokenFor('alice')
-  service.sql('update access_tokens set expires_at = ? where id = (select max(id) from access_tokens)', Date.now() - 60_000)
+  await service.write('update access_tokens set expires_at = ? where id = (select max(id) from access_tokens)', Date.now() - 60_000)
   const disabled = await service.tokenFor('dora')
   const edited = await service.send('PATCH', '/api/v1/admin/users/dora', { token: service.adminToken, body: { active: false } })
   if (edited.status !== 200) throw new Error(`dora could not be disabled: ${edited.text}`)

@@ -19,7 +19,7 @@ test.after.always(() => service?.stop())
 
 test.serial('every route answers every caller as it is declared, however the credential travels', async (t) => {
   t.timeout(1_800_000)
-  const rowsBefore = service.sql('select max(id) as n from audit_events')
+  const rowsBefore = service.rows('select max(id) as n from audit_events')
   const cells = await cellsOf(service, routesOf(service), everybody, (route) => targetOf(route, service.world))
   const routes = new Set(cells.map(({ route }) => route.bound.route.id))
   t.is(routes.size, routesOf(service).length)
@@ -32,7 +32,7 @@ test.serial('every route answers every caller as it is declared, however the cre
   }
   for (const decision of ['unauthenticated', 'denied', 'hidden', 'admitted'] as const) t.true(cells.some(({ expected }) => expected === decision), decision)
   t.deepEqual(cells.filter((cell) => !isExpected(cell)).map(show), [], 'where the answer is 404 and admitted is expected, add an object of the type to test/support/populated-service.ts')
-  const audited = service.sql('select distinct action, result from audit_events where id > ?', Number(rowsBefore[0]?.['n'] ?? 0))
+  const audited = service.rows('select distinct action, result from audit_events where id > ?', Number(rowsBefore[0]?.['n'] ?? 0))
   const made = new Set<unknown>(['token.created', 'token.deleted', 'cluster.token_created', 'document.downloaded'])
   t.deepEqual(audited.filter(({ action, result }) => result !== 'denied' && !made.has(action)), [], 'nothing was changed but tokens and records of downloads, made by the GETs that make them')
 })

@@ -1,4 +1,3 @@
-import Database from 'better-sqlite3'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { makeSealCredential } from '../../core/clusters/connections.ts'
 import { ClusterStoreToken, CredentialCodecToken } from '../../core/clusters/ports.ts'
@@ -11,6 +10,7 @@ import { plantUsage } from './plant-usage.ts'
 import type { ServiceAnswer } from './send-json.ts'
 import type { TestService } from './service.ts'
 import { startService } from './service.ts'
+import { readSqliteFile, writeSqliteFile } from './sqlite-file.ts'
 
 /** People by what they are to the organization `harbour`. */
 export const people = ['olga', 'vera', 'eddie', 'alice', 'dora'] as const
@@ -35,8 +35,10 @@ export interface Populated extends PlantedContract {
 export interface PopulatedService extends TestService {
   readonly world: Populated
   readonly databasePath: string
-  /** Runs a statement on the database behind the service's back. */
-  sql(statement: string, ...binds: readonly unknown[]): readonly Record<string, unknown>[]
+  /** The rows that a statement reads from the database behind the service's back. */
+  rows(statement: string, ...binds: readonly unknown[]): readonly Record<string, unknown>[]
+  /** Runs a statement that writes to the database behind the service's back. */
+  write(statement: string, ...binds: readonly unknown[]): Promise<void>
 }
 
 const must = async (what: string, answer: Promise<ServiceAnswer>): Promise<ServiceAnswer> => {
@@ -110,14 +112,7 @@ export const startPopulatedService = async (settings: Readonly<Record<string, st
   const databasePath = await migratedSqlitePath()
   const service = await startService({ settings: { MOORAGE_DATABASE_URL: `sqlite:${databasePath}`, MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', MOORAGE_BILLING_ENABLED: 'true', ...settings } })
   const world = await populate(service)
-  const sql: PopulatedService['sql'] = (statement, ...binds) => {
-    const database = new Database(databasePath, { timeout: 5000 })
-    try {
-      const prepared = database.prepare(statement)
-      return prepared.reader ? (prepared.all(...binds) as Record<string, unknown>[]) : (prepared.run(...binds), [])
-    } finally {
-      database.close()
-    }
-  }
-  return { ...service, world, databasePath, sql }
+  const rows: PopulatedService['rows'] = (statement, ...binds) => readSqliteFile(databasePath, (file) => file.prepare(statement).all(...binds) as Record<string, unknown>[])
+  const write: PopulatedService['write'] = (statement, ...binds) => writeSqliteFile(databasePath, (file) => file.prepare(statement).run(...binds))
+  return { ...service, world, databasePath, rows, write }
 }

@@ -12,6 +12,7 @@ import { needing } from '../support/components/needing.ts'
 import { migratedSqlitePath } from '../support/databases.ts'
 import type { TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
+import { writeSqliteFile } from '../support/sqlite-file.ts'
 import { until } from '../support/until.ts'
 import { aMessage, taskBusSuite } from './task-bus.suite.ts'
 import { order, show, untilEnd, untilState } from './task-client.ts'
@@ -98,12 +99,12 @@ test.serial('an own task is ended by who may still connect, to all clusters or t
   t.is((await service.send('DELETE', `/api/v1/teams/${teamId}/members/${carl.login}`, { token: olga.token })).status, 204)
   t.is(await statusOf(carl, 'GET', id), 200)
   t.is(await statusOf(carl, 'POST', `${id}/cancel`), 403)
-  const database = new Database(path, { timeout: 5000 })
-  const { id: carlId } = database.prepare('select id from accounts where name = ?').get(carl.login) as { id: number }
-  database.prepare("insert into clusters (owner_id, name, display_name, uid, provider, endpoint, phase, ref, created_at) values (?, 'pier', 'Pier', 'u', 'Generic', '', 'Active', 'r', 0)").run(orgId)
-  const cluster = database.prepare('select id from clusters where owner_id = ?').get(orgId) as { id: number }
-  database.prepare("insert into object_grants (object_type, object_id, relation, subject_type, subject_id, org_id, created_at) values ('cluster', ?, 'editor', 'user', ?, ?, 0)").run(cluster.id, carlId, orgId)
-  database.close()
+  await writeSqliteFile(path, (database) => {
+    const { id: carlId } = database.prepare('select id from accounts where name = ?').get(carl.login) as { id: number }
+    database.prepare("insert into clusters (owner_id, name, display_name, uid, provider, endpoint, phase, ref, created_at) values (?, 'pier', 'Pier', 'u', 'Generic', '', 'Active', 'r', 0)").run(orgId)
+    const cluster = database.prepare('select id from clusters where owner_id = ?').get(orgId) as { id: number }
+    database.prepare("insert into object_grants (object_type, object_id, relation, subject_type, subject_id, org_id, created_at) values ('cluster', ?, 'editor', 'user', ?, ?, 0)").run(cluster.id, carlId, orgId)
+  })
   t.is(await statusOf(carl, 'POST', `${id}/cancel`), 202)
   t.is((await untilEnd(service, olga.token, id)).state, 'cancelled')
 })
@@ -115,11 +116,11 @@ test.serial('an account keeps its newest thousand ended tasks, however fast they
   await untilEnd(service, eve.token, kept.id)
   const first = await order(service, person.token, { title: 'First' })
   await untilEnd(service, person.token, first.id)
-  const database = new Database(path, { timeout: 5000 })
+  const database = new Database(path, { readonly: true })
   t.teardown(() => database.close())
   const names = (database.prepare('pragma table_info(tasks)').all() as { name: string }[]).map(({ name }) => name).filter((name) => name !== 'id')
   const values = names.map((name) => (name === 'ref' ? "'copy-' || n" : name === 'ended_at' ? 'ended_at + n' : name))
-  database.prepare(`with recursive c(n) as (select 1 union all select n + 1 from c where n < 1003) insert into tasks (${names.join(', ')}) select ${values.join(', ')} from tasks, c where ref = ?`).run(first.id)
+  await writeSqliteFile(path, (file) => file.prepare(`with recursive c(n) as (select 1 union all select n + 1 from c where n < 1003) insert into tasks (${names.join(', ')}) select ${values.join(', ')} from tasks, c where ref = ?`).run(first.id))
   const ended = () => (database.prepare('select count(*) as n from tasks where ended_at is not null and tenant_id = (select id from accounts where name = ?)').get(person.login) as { n: number }).n
   t.is(ended(), 1_004)
   const events = () => (database.prepare('select count(*) as n from task_events where task_id not in (select id from tasks)').get() as { n: number }).n

@@ -24,7 +24,7 @@ const report = async (events: unknown, options: { readonly token?: string; reado
   return service.send('POST', options.path ?? path, { token, headers, body: { clusterUID: options.clusterUID ?? populatedClusterUid, events } })
 }
 const words = ({ json }: ServiceAnswer): readonly string[] => (json as { results: { result: string; reason?: string }[] }).results.map(({ result, reason }) => reason ?? result)
-const rows = (): readonly number[] => ['usage_clusters', 'usage_objects', 'usage_changes', 'usage_intervals', 'usage_conflicts', 'usage_presence'].map((table) => Number(service.sql(`select count(*) as n from ${table}`)[0]?.['n']))
+const rows = (): readonly number[] => ['usage_clusters', 'usage_objects', 'usage_changes', 'usage_intervals', 'usage_conflicts', 'usage_presence'].map((table) => Number(service.rows(`select count(*) as n from ${table}`)[0]?.['n']))
 const object = () => newObject({ createdAt: now(-3600) })
 
 test.serial('each event has its result, in order; what is repeated or refused is said', async (t) => {
@@ -35,7 +35,7 @@ test.serial('each event has its result, in order; what is repeated or refused is
   t.deepEqual(words(first), ['accepted', 'accepted', 'too-early'])
   t.deepEqual(first.json.results.map(({ id }: { id: string }) => id).slice(0, 1), ['a'])
   t.deepEqual(words(await report([created, { ...created, milliCPU: 7 }])), ['repeated', 'conflict'])
-  t.is(service.sql('select * from usage_changes as c join usage_objects as o on o.id = c.object_id where o.object_uid = ?', one.uid).length, 1)
+  t.is(service.rows('select * from usage_changes as c join usage_objects as o on o.id = c.object_id where o.object_uid = ?', one.uid).length, 1)
 })
 
 test.serial('a robot account whose team may report usage reports; people who may not are refused, strangers find nothing', async (t) => {
@@ -156,16 +156,16 @@ test.serial('no field takes a number that is negative, not whole, too large or a
 
 test.serial("another tenant's cluster, objects and namespaces are not reached by their ids, whatever field has them", async (t) => {
   const theirs = { cluster: randomUUID(), object: randomUUID(), namespace: randomUUID() }
-  const [lagoon] = service.sql("select id from accounts where name = 'lagoon'")
-  service.sql('insert into clusters (owner_id, name, display_name, uid, provider, endpoint, phase, ref, created_at) values (?, ?, ?, ?, ?, ?, ?, ?, 0)', lagoon?.['id'], 'theirs', '', theirs.cluster, 'generic', 'https://192.0.2.1', 'Active', randomUUID())
+  const [lagoon] = service.rows("select id from accounts where name = 'lagoon'")
+  await service.write('insert into clusters (owner_id, name, display_name, uid, provider, endpoint, phase, ref, created_at) values (?, ?, ?, ?, ?, ?, ?, ?, 0)', lagoon?.['id'], 'theirs', '', theirs.cluster, 'generic', 'https://192.0.2.1', 'Active', randomUUID())
   const at = now(-60)
   const identity = newObject({ uid: theirs.object, namespaceUID: theirs.namespace, createdAt: now(-3600) })
   const observed = (labels: object) => ({ id: randomUUID(), type: 'namespace.observed', time: at, namespace: 'shop', namespaceUID: theirs.namespace, createdAt: now(-3600), labels })
   const asThem = { token: service.adminToken, path: '/api/v1/usage/lagoon/events', clusterUID: theirs.cluster }
   t.deepEqual(words(await report([identity.created(at), observed({ of: 'lagoon' }), { id: 'mode', type: 'cluster.mode-changed', time: at, mode: 'prod' }], asThem)), ['accepted', 'accepted', 'accepted'])
-  const [place] = service.sql('select id from usage_clusters where cluster_uid = ?', theirs.cluster)
+  const [place] = service.rows('select id from usage_clusters where cluster_uid = ?', theirs.cluster)
   const tables = ['usage_objects', 'usage_modes', 'usage_namespaces', 'usage_presence', 'usage_intervals']
-  const ofThem = () => [...tables.map((table) => service.sql(`select * from ${table} where cluster_id = ?`, place?.['id'])), service.sql('select c.* from usage_changes as c join usage_objects as o on o.id = c.object_id where o.cluster_id = ?', place?.['id'])]
+  const ofThem = () => [...tables.map((table) => service.rows(`select * from ${table} where cluster_id = ?`, place?.['id'])), service.rows('select c.* from usage_changes as c join usage_objects as o on o.id = c.object_id where o.cluster_id = ?', place?.['id'])]
   const before = ofThem()
   const all = [identity.deleted(now(-30)), identity.resized(now(-40), 2, 7), identity.heard(now(-20)), observed({ of: 'harbour' }), { id: 'mode', type: 'cluster.mode-changed', time: at, mode: 'dev' }, clusterHeard(now(-10))]
   t.is((await report(all, { clusterUID: theirs.cluster })).status, 404)

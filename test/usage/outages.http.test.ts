@@ -40,11 +40,11 @@ test.serial('outages of all, of an account and of a cluster are recorded, listed
   t.deepEqual(await Promise.all(counts), [2, 0, 1, 2, 1, 2, 0])
   t.deepEqual((await service.send('GET', `${path}/tags`, { token: service.adminToken })).json, ['bus', 'network'])
   t.is((await record({ start: ago10, end: ago9 })).status, 409)
-  t.is(service.sql("select * from audit_events where action = 'usage_outage.recorded'").length, 3)
+  t.is(service.rows("select * from audit_events where action = 'usage_outage.recorded'").length, 3)
 })
 
 test.serial('what is not valid is refused and changes nothing; people who are not site admins are refused', async (t) => {
-  const count = () => service.sql('select * from usage_outages').length
+  const count = () => service.rows('select * from usage_outages').length
   const before = count()
   for (const [title, body, status] of [
     ['an end before the start', { start: at(-4), end: at(-5) }, 400],
