@@ -3,7 +3,7 @@ import { daysOfMonth, monthEnd, monthKey, monthStart } from '../../core/usage/mo
 import type { ContractInMonth, DayUsage, ObjectUsage, ProductMonth, UsagePart } from '../../core/usage/months/usage-types.ts'
 import type { MonthKey, UnixSeconds, UsageClusterId, UsageObjectId, UsageProduct } from '../../core/usage/types.ts'
 import { usageClasses } from '../../core/usage/types.ts'
-import type { UsageViewPiece, UsageViewStore, UsageViewText } from '../../core/usage/views/ports.ts'
+import type { UsageViewStore, UsageViewText } from '../../core/usage/views/ports.ts'
 
 /** The use of a month in memory, whose objects can be read any number of times. */
 export interface PlainMonth extends Omit<ProductMonth, 'objects' | 'days' | 'daysOf'> {
@@ -120,15 +120,15 @@ export const plans = fc.array(
 
 /** A view that was built, without the database. */
 export interface BuiltView extends UsageViewText {
-  readonly pieces: readonly UsageViewPiece[]
+  readonly pieces: readonly { readonly firstKey: string; readonly items: string }[]
 }
 
 /** A store that keeps what is written in memory. */
 export const viewSink = () => {
-  const views: { -readonly [K in keyof BuiltView]: K extends 'pieces' ? UsageViewPiece[] : BuiltView[K] }[] = []
+  const views: { -readonly [K in keyof BuiltView]: K extends 'pieces' ? BuiltView['pieces'][number][] : BuiltView[K] }[] = []
   const sink: Pick<UsageViewStore, 'begin' | 'addPiece' | 'complete'> = {
     begin: async (_, key) => views.push({ key, head: '', tail: '', itemCount: -1, pieces: [] }) - 1,
-    addPiece: async (id, piece, content) => void (views[id]!.pieces[piece] = content),
+    addPiece: async (id, piece, { firstKey, items }) => void (views[id]!.pieces[piece] = { firstKey, items: Buffer.from(items).toString() }),
     complete: async (id, { head, tail, itemCount }) => void Object.assign(views[id]!, { head, tail, itemCount }),
   }
   return { sink, views: views as readonly BuiltView[] }

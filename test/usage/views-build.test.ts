@@ -1,9 +1,13 @@
+import { isDeepStrictEqual } from 'node:util'
 import test from 'ava'
 import fc from 'fast-check'
 import { perCoreMonth, perGibMonth, thousandthsOf } from '../../core/usage/months/amounts.ts'
 import { monthKey } from '../../core/usage/month.ts'
 import type { UsageMonthId } from '../../core/usage/types.ts'
 import { buildViews } from '../../core/usage/views/build-views.ts'
+import { pieceItems } from '../../core/usage/views/ports.ts'
+import { startView } from '../../core/usage/views/view-writer.ts'
+import { anyText } from '../support/any-text.ts'
 import type { PlainMonth } from './product-months.ts'
 import { monthOfPlans, plans, readOnce, textOf, viewSink } from './product-months.ts'
 
@@ -166,4 +170,23 @@ test('days that do not add up to the objects, and objects out of order, are erro
 test('products other than databases have the views of clusters and contracts', async (t) => {
   const views = await built(monthOfPlans([], { product: 'vaultProduct' }))
   t.deepEqual([...views.keys()].sort(), ['clusters-usage-view billable', 'clusters-usage-view total', 'contracts-usage-view billable', 'contracts-usage-view total'])
+})
+
+test('a view is its items in order, in pieces, whatever they are and however long', async (t) => {
+  const items = fc.array(fc.tuple(anyText({ maxLength: 40 }), fc.nat(3000)).map(([text, times]) => text.repeat(times)), { maxLength: 12 })
+  const key = { product: 'dbProduct', view: 'objects-usage-view', viewType: 'total' } as const
+  await fc.assert(
+    fc.asyncProperty(items, fc.integer({ min: 1, max: 60 }), async (some, times) => {
+      const given = Array.from({ length: times }, () => some).flat()
+      const { sink, views } = viewSink()
+      const writer = await startView(sink, monthId, monthKey(2026, 7), key)
+      for (const [index, item] of given.entries()) await writer.add(item, String(index))
+      await writer.finish('')
+      const [view] = views
+      const pieces = Array.from({ length: Math.ceil(given.length / pieceItems) }, (_, piece) => ({ firstKey: String(piece * pieceItems), items: given.slice(piece * pieceItems, (piece + 1) * pieceItems).join(',') }))
+      return view?.itemCount === given.length && isDeepStrictEqual(view.pieces, pieces)
+    }),
+    { numRuns: 40 },
+  )
+  t.pass()
 })

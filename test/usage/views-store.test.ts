@@ -23,7 +23,7 @@ for (const database of eachDatabase()) {
       const empty = await views.find(12 as AccountId, monthKey(2026, 6), key)
       const view = { ...empty!, pieceCount: 6, first: undefined }
       await db.run(db.prepare((k) => k('usage_view_pieces').where('view_id', view.id).delete()), {})
-      for (let piece = 0; piece < view.pieceCount; piece += 1) await views.addPiece(view.id, piece, { firstKey: String(piece), items: `{"piece":${piece}}` })
+      for (let piece = 0; piece < view.pieceCount; piece += 1) await views.addPiece(view.id, piece, { firstKey: String(piece), items: Buffer.from(`{"piece":${piece}}`) })
       let turns = 0
       const turning = setInterval(() => (turns += 1), 0)
       const read = async (): Promise<void> => {

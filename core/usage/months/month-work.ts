@@ -80,7 +80,7 @@ export interface SpooledCluster extends ClusterRanges {
 /** Which views are to be written, and of what. */
 export interface ViewsTask extends Omit<ProductMonth, 'objects' | 'daysOf'> {
   readonly monthId: UsageMonthId
-  readonly part: ViewsPart
+  readonly parts: readonly ViewsPart[]
   /** Ascending by cluster UID. */
   readonly spooled: readonly SpooledCluster[]
 }
@@ -114,8 +114,8 @@ export const makeMonthWork = (deps: MonthWorkDeps) => ({
     }
     return { clusters, days }
   },
-  writeViews: ({ monthId, part, spooled, ...month }: ViewsTask, stop: Stop): Promise<void> =>
-    buildViews(deps.views, monthId, { ...month, objects: objectsIn(deps.spools, month, spooled, stop), daysOf: daysIn(deps.spools, month, spooled) }, [part]),
+  writeViews: ({ monthId, parts, spooled, ...month }: ViewsTask, stop: Stop): Promise<void> =>
+    buildViews(deps.views, monthId, { ...month, objects: objectsIn(deps.spools, month, spooled, stop), daysOf: daysIn(deps.spools, month, spooled) }, parts),
 })
 
 interface Spooling {

@@ -3,6 +3,7 @@ import type { SettleMonth } from '../events/ports.ts'
 import type { MonthKey, UsageProduct, UsageSegment } from '../types.ts'
 import { usageProducts } from '../types.ts'
 import { monthEnd, monthStart } from '../month.ts'
+import type { ViewsPart } from '../views/build-views.ts'
 import { viewsPartsOf } from '../views/build-views.ts'
 import { readWindow } from './cluster-time.ts'
 import { coverageOf, covers, inForceOf } from './coverage.ts'
@@ -15,7 +16,7 @@ import type { ClusterInMonth, ContractInMonth, DayUsage } from './usage-types.ts
 
 /** What was read of a month into spools of this process. */
 export interface SpooledMonth extends GatheredMonth {
-  readonly products: readonly Omit<ViewsTask, 'monthId' | 'part'>[]
+  readonly products: readonly Omit<ViewsTask, 'monthId' | 'parts'>[]
 }
 
 export interface GatherDeps {
@@ -71,7 +72,7 @@ export const makeGatherMonth = ({ inputs, settle, spools, digest, work }: Gather
       objectCount: read.reduce((sum, each) => sum + each.objectCount, 0),
       products,
       writeViews: async (monthId, stop, report) => {
-        const tasks = products.flatMap((each) => viewsPartsOf(each.product).map((part): ViewsTask => ({ ...each, monthId, part })))
+        const tasks = products.flatMap((each) => passesOf(each.product, work.lanes.views).map((parts): ViewsTask => ({ ...each, monthId, parts })))
         let written = 0
         await mapWithin(tasks, work.lanes.views, async (task) => {
           stop.throwIfAborted()
@@ -85,6 +86,12 @@ export const makeGatherMonth = ({ inputs, settle, spools, digest, work }: Gather
     await remove()
     throw error
   }
+}
+
+/** Objects are read once by one thread, and once for each part of the views if there is a thread for it. */
+const passesOf = (product: UsageProduct, lanes: number): readonly (readonly ViewsPart[])[] => {
+  const parts = viewsPartsOf(product)
+  return lanes === 1 ? [parts] : parts.map((part) => [part])
 }
 
 const productOf = (facts: OwnerFacts, read: readonly GatheredCluster[], product: UsageProduct, month: MonthKey, days: readonly DayUsage[]): SpooledMonth['products'][number] => {

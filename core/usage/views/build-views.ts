@@ -5,7 +5,7 @@ import { makeClusterRows, makeContractRows, makeKindRows } from './grouped-rows.
 import type { Amounts, Shown } from './measures.ts'
 import { addAmounts, addUse, divideTotal, makeRounding, makeRunningShares, noAmounts, numberText } from './measures.ts'
 import type { RowsGiven, RowsOfMonth, RowsOfUse, UsageViewSink } from './view-writer.ts'
-import { instantText, keyOf, lifeText, objectText, quotaItem, startBoth, startView } from './view-writer.ts'
+import { instantText, keyOf, lifeText, makeNameObject, quotaItem, startBoth, startView } from './view-writer.ts'
 
 /** Views that are written in one pass over the objects of a product: what they used, with all sums, or what they occupied and in which modes. */
 export type ViewsPart = 'used' | 'occupied'
@@ -21,7 +21,7 @@ export const viewsPartsOf = (product: UsageProduct): readonly ViewsPart[] => (pr
 export const buildViews = async (views: UsageViewSink, monthId: UsageMonthId, month: ProductMonth, parts = viewsPartsOf(month.product)): Promise<void> => {
   const exact = noAmounts()
   for (const day of month.days) addUse(exact, day.use, day)
-  const given = { views, monthId, month, rounding: makeRounding(month.month, exact) }
+  const given = { views, monthId, month, rounding: makeRounding(month.month, exact), nameOf: makeNameObject() }
   const isDatabase = month.product === 'dbProduct'
   const users: readonly RowsOfUse[] = parts.includes('used')
     ? [
@@ -94,15 +94,15 @@ const readObjects = async ({ objects, clusters }: ProductMonth, users: readonly 
 const unknownCluster = (clusterUid: string): ClusterInMonth => ({ clusterUid, displayName: clusterUid, modes: [], heardSeconds: 0, contractIds: [], clientNamespaces: [] })
 
 /** The views of what each object used. */
-const makeObjectRows = async ({ views, monthId, month, rounding }: RowsGiven): Promise<RowsOfUse> => {
+const makeObjectRows = async ({ views, monthId, month, rounding, nameOf }: RowsGiven): Promise<RowsOfUse> => {
   const objects = await startBoth(views, monthId, month, 'objects-usage-view')
   const rows = rounding.rows()
   let objectCount = 0
   return {
     add: (usage, amounts) => {
       objectCount += 1
-      const key = keyOf(usage)
-      const named = `{${objectText(usage)},${lifeText(usage)},`
+      const { key, members } = nameOf(usage)
+      const named = `{${members},${lifeText(usage)},`
       const shown = rows.next(amounts)
       const writing = objects.flatMap(({ text, writer }) => writer.add(`${named}${text(shown)}}`, key) ?? [])
       return writing.length === 0 ? undefined : Promise.all(writing).then(() => undefined)
@@ -114,20 +114,21 @@ const makeObjectRows = async ({ views, monthId, month, rounding }: RowsGiven): P
 }
 
 /** The view of what each object occupied. */
-const makeQuotaRows = async ({ views, monthId, month: { product, month } }: RowsGiven): Promise<RowsOfMonth> => {
+const makeQuotaRows = async ({ views, monthId, month: { product, month }, nameOf }: RowsGiven): Promise<RowsOfMonth> => {
   const quotas = await startView(views, monthId, month, { product, view: 'object-quota-history-summaries-view', viewType: 'total' })
   let objectCount = 0
   return {
     add: (usage) => {
       objectCount += 1
-      return quotas.add(quotaItem(usage), keyOf(usage))
+      const name = nameOf(usage)
+      return quotas.add(quotaItem(usage, name), name.key)
     },
     finish: () => quotas.finish(`"objectCount":${objectCount}`),
   }
 }
 
 /** The view of what each object used while its cluster was in each mode. */
-const makeModeRows = async ({ views, monthId, month: { product, month, days }, rounding }: RowsGiven): Promise<RowsOfMonth> => {
+const makeModeRows = async ({ views, monthId, month: { product, month, days }, rounding, nameOf }: RowsGiven): Promise<RowsOfMonth> => {
   const modes = await startView(views, monthId, month, { product, view: 'objects-cluster-mode-usage-view', viewType: 'total' })
   const byMode = makeModeRounding(month, {
     cpu: days.reduce((sum, { milliCpuSeconds }) => sum + milliCpuSeconds, 0n),
@@ -137,7 +138,8 @@ const makeModeRows = async ({ views, monthId, month: { product, month, days }, r
   return {
     add: (usage) => {
       objectCount += 1
-      return modes.add(byMode.itemOf(usage), keyOf(usage))
+      const { key, members } = nameOf(usage)
+      return modes.add(byMode.itemOf(usage, members), key)
     },
     finish: () => modes.finish(`${byMode.totals()},"objectCount":${objectCount}`),
   }
@@ -157,15 +159,14 @@ const makeModeRounding = (month: ProductMonth['month'], exact: { readonly cpu: b
     return { row, parts: divideTotal(row, amounts, units[measure]) }
   }
   return {
-    itemOf: (usage: ObjectUsage): string => {
-      const { modes } = usage
+    itemOf: ({ modes }: ObjectUsage, members: string): string => {
       const cpu = divided('cpu', modes.map(({ milliCpuSeconds }) => milliCpuSeconds))
       const memory = divided('memory', modes.map(({ mebibyteSeconds }) => mebibyteSeconds))
       let segments = ''
       for (const [index, { from, to, mode }] of modes.entries()) {
         segments += `${index === 0 ? '' : ','}{"from":${instantText(from)},"to":${instantText(to)},"mode":"${mode}","cpu":${numberText(cpu.parts[index] ?? 0)},"memory":${numberText(memory.parts[index] ?? 0)}}`
       }
-      return `{${objectText(usage)},"cpu":${numberText(cpu.row)},"memory":${numberText(memory.row)},"segments":[${segments}]}`
+      return `{${members},"cpu":${numberText(cpu.row)},"memory":${numberText(memory.row)},"segments":[${segments}]}`
     },
     totals: (): string => `"cpu":${numberText(seen.cpu)},"memory":${numberText(seen.memory)}`,
   }

@@ -85,8 +85,16 @@ const addObject = (kinds: Map<string, KindInCluster>, { object: { group, kind } 
   const row = getOrMake(kinds, `${group}\n${kind}`, () => ({ group, kind, contracts: new Map<number, Used>(), ...nothing() }))
   row.objectCount += 1
   addAmounts(row.sum, amounts)
-  for (const part of parts) addUse(getOrMake(row.contracts, part.contractId, nothing).sum, part.use, part)
-  for (const contractId of new Set(parts.map((part) => part.contractId))) getOrMake(row.contracts, contractId, nothing).objectCount += 1
+  addByContract(parts, (contractId) => getOrMake(row.contracts, contractId, nothing))
+}
+
+/** Adds the parts of an object, which are few, to the rows of their contracts. */
+const addByContract = (parts: ObjectUsage['parts'], rowOf: (contractId: number) => Used): void => {
+  for (const [index, part] of parts.entries()) {
+    const row = rowOf(part.contractId)
+    addUse(row.sum, part.use, part)
+    if (parts.findIndex(({ contractId }) => contractId === part.contractId) === index) row.objectCount += 1
+  }
 }
 
 /** Returns what is shown of the kinds of a cluster, and of the contracts of each. */
@@ -118,8 +126,7 @@ export const makeContractRows = async ({ views, monthId, month, rounding }: Rows
   return {
     add: (_usage, _amounts, parts) => {
       objectCount += 1
-      for (const part of parts) addUse(rowOf(part.contractId).sum, part.use, part)
-      for (const id of new Set(parts.map(({ contractId }) => contractId))) rowOf(id).objectCount += 1
+      addByContract(parts, rowOf)
       return undefined
     },
     finish: async () => {

@@ -36,8 +36,8 @@ export interface UsageViewKey {
 export interface UsageViewPiece {
   /** Of the first item: the cluster UID, `/` and, in views of objects, the object UID; empty in views without clusters. */
   readonly firstKey: string
-  /** The JSON texts of the items, joined by commas. */
-  readonly items: string
+  /** The JSON texts of the items, joined by commas, in UTF-8. The bytes are those of the next piece as soon as this one was added. */
+  readonly items: Uint8Array
 }
 
 /**

@@ -15,6 +15,7 @@ export interface RowsGiven {
   readonly monthId: UsageMonthId
   readonly month: ProductMonth
   readonly rounding: Rounding
+  readonly nameOf: NameObject
 }
 
 /** Writes the rows of one or more views while the objects of a month are read, in their order. */
@@ -36,12 +37,33 @@ export interface RowsOfUse {
   finish(): Promise<void>
 }
 
+/** How an object is named in views. */
+interface ObjectName {
+  /** See `UsageViewPiece.firstKey`. */
+  readonly key: string
+  /** The JSON members that name it. */
+  readonly members: string
+}
+
+export type NameObject = (usage: ObjectUsage) => ObjectName
+
+/** Returns how to name objects. The names of the last object are kept: each view asks for them. */
+export const makeNameObject = (): NameObject => {
+  let last: ObjectUsage | undefined
+  let name: ObjectName = { key: '', members: '' }
+  return (usage) => {
+    if (usage !== last) name = { key: keyOf(usage), members: objectText(usage) }
+    last = usage
+    return name
+  }
+}
+
 /** Returns the key of an object in views: see `UsageViewPiece.firstKey`. */
 export const keyOf = ({ clusterUid, object }: ObjectUsage): string => `${clusterUid}/${object.uid}`
 
 /** Writes one view in pieces. */
 export interface ViewWriter {
-  /** `key`: see `UsageViewPiece.firstKey`. Returns a promise only if a piece is written. */
+  /** `key`: see `UsageViewPiece.firstKey`. Returns a promise only if a piece is written: nothing may be added before it is settled. */
   add(item: string, key: string): Promise<void> | undefined
   /** Completes the view. `totals` are the members of its totals. */
   finish(totals: string): Promise<void>
@@ -51,28 +73,54 @@ const headOf = ({ product, view, viewType }: UsageViewKey, month: MonthKey): str
   `{"product":"${product}","view":"${view}","viewType":"${viewType}","year":${yearOf(month)},"month":"${monthName(month)}","timezone":"UTC",` +
   `"units":{"cpu":"core-month","memory":"GiB-month"},"items":[`
 
+const encoder = new TextEncoder()
+/** Enough for most pieces. */
+const firstBytes = 65_536
+/** The most bytes of UTF-8 that a unit of UTF-16 takes. */
+const bytesOfUnit = 3
+
+/** Collects texts as UTF-8, each at once: texts that are put together first are copied once more, and kept for so long that collecting the garbage takes as long again. */
+class TextBytes {
+  #bytes = new Uint8Array(firstBytes)
+  #length = 0
+
+  add(text: string): void {
+    const most = this.#length + text.length * bytesOfUnit
+    if (most > this.#bytes.length) {
+      const larger = new Uint8Array(Math.max(most, this.#bytes.length * 2))
+      larger.set(this.#bytes.subarray(0, this.#length))
+      this.#bytes = larger
+    }
+    this.#length += encoder.encodeInto(text, this.#bytes.subarray(this.#length)).written
+  }
+
+  /** Returns the bytes until something is added, and begins anew. */
+  take(): Uint8Array {
+    const taken = this.#bytes.subarray(0, this.#length)
+    this.#length = 0
+    return taken
+  }
+}
+
 /** Starts a view. */
 export const startView = async (views: UsageViewSink, monthId: UsageMonthId, month: MonthKey, key: UsageViewKey): Promise<ViewWriter> => {
   const id = await views.begin(monthId, key)
-  // Joined as they come: a list of texts would be copied once more.
-  let items = ''
+  const items = new TextBytes()
   let waiting = 0
   let firstKey = ''
   let pieces = 0
   let itemCount = 0
   const flush = async (): Promise<void> => {
     if (waiting === 0) return
-    const content = { firstKey, items }
-    items = ''
     waiting = 0
     const piece = pieces
     pieces += 1
-    await views.addPiece(id, piece, content)
+    await views.addPiece(id, piece, { firstKey, items: items.take() })
   }
   return {
     add: (item, itemKey) => {
       if (waiting === 0) firstKey = itemKey
-      items += waiting === 0 ? item : `,${item}`
+      items.add(waiting === 0 ? item : `,${item}`)
       waiting += 1
       itemCount += 1
       return waiting === pieceItems ? flush() : undefined
@@ -116,7 +164,7 @@ const plain = /^[\w .:/-]*$/
 export const stringText = (text: string): string => (plain.test(text) ? `"${text}"` : JSON.stringify(text))
 
 /** Returns the members that name an object. */
-export const objectText = ({ object, clusterUid }: ObjectUsage): string =>
+const objectText = ({ object, clusterUid }: ObjectUsage): string =>
   `"clusterUID":${stringText(clusterUid)},"objectID":${stringText(object.uid)},"group":${stringText(object.group)},"kind":${stringText(object.kind)},` +
   `"namespace":${stringText(object.namespace)},"namespaceUID":${stringText(object.namespaceUid)},"name":${stringText(object.name)}`
 
@@ -142,11 +190,10 @@ const summaryText = (segments: ObjectUsage['segments'], of: 'milliCpu' | 'memory
 }
 
 /** Returns the item of an object in the view of what it occupied. */
-export const quotaItem = (usage: ObjectUsage): string => {
-  const { segments } = usage
+export const quotaItem = ({ segments }: ObjectUsage, { members }: ObjectName): string => {
   let rows = ''
   for (const { from, to, milliCpu, memoryMib, replicas, generation } of segments) {
     rows += `${rows === '' ? '' : ','}{"from":${instantText(from)},"to":${instantText(to)},"milliCPU":${milliCpu},"memMiB":${memoryMib},"replicas":${replicas},"generation":${generation}}`
   }
-  return `{${objectText(usage)},"milliCPU":${summaryText(segments, 'milliCpu')},"memMiB":${summaryText(segments, 'memoryMib')},"segments":[${rows}]}`
+  return `{${members},"milliCPU":${summaryText(segments, 'milliCpu')},"memMiB":${summaryText(segments, 'memoryMib')},"segments":[${rows}]}`
 }
