@@ -54,7 +54,7 @@ const textsOf = async ({ views }: MonthsWorld, id: UsageMonthId) => {
 /** The report is written after the last part of the views. */
 const isStep = (step: string, text: string, done: number, of: number): boolean => (step === 'report' ? text === 'parts of the views written' && done === of : text === step)
 
-onDatabase('another process writes the same bytes as this one', async (t, world, url) => {
+onDatabase('another process writes the same bytes as this one, and so do two passes', async (t, world, url) => {
   const { kind } = await fillMonth(world)
   const others = [kind, await world.kind('backupProduct', 'Backup'), await world.kind('dbProduct', 'Redis')]
   for (let index = 0; index < 40; index += 1) {
@@ -74,6 +74,11 @@ onDatabase('another process writes the same bytes as this one', async (t, world,
     // What is read is the same as well: nothing is written a second time.
     const again = await world.close(callOf(), { ownerId: owner, month })
     t.like(again, { right: { isNew: false, month: { id: second.right.month.id } } })
+    const inTwoPasses = world.gatherWith({ lanes: { gather: 2, views: 2 } })
+    const third = await world.closeWith({ gather: inTwoPasses })(callOf(), { ownerId: owner, month, as: 'final' })
+    if (isLeft(third)) return t.fail()
+    t.true(third.right.isNew)
+    t.deepEqual(await textsOf(world, third.right.month.id), expected)
   } finally {
     await closing.close()
   }

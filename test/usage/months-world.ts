@@ -70,10 +70,11 @@ export const makeMonthsWorld = async (db: SqlDatabase, isEmpty = true) => {
   const [contracts, bindings, months, views] = [makeSqlContractStore(db)(db), makeSqlBindingStore(db)(db), makeSqlMonthStore(db), makeSqlUsageViewStore(db)(db)]
   const [inputs, spools] = [makeSqlUsageInputs(db), makeSpools(tmpdir())]
   /** Reads where it is called, with other ports in place of some. */
-  const gatherWith = (changes: { readonly settle?: SettleMonth; readonly inputs?: UsageInputs; readonly spools?: Spools; readonly views?: UsageViewSink; readonly work?: MonthWork } = {}) => {
+  const gatherWith = (changes: { readonly settle?: SettleMonth; readonly inputs?: UsageInputs; readonly spools?: Spools; readonly views?: UsageViewSink; readonly work?: MonthWork; readonly lanes?: MonthWork['lanes'] } = {}) => {
     // The tables are filled as if they were settled.
     const ports = { settle: async () => undefined, inputs, spools, views, digest: sha256, ...changes }
-    return makeGatherMonth({ ...ports, work: changes.work ?? makeMonthWork(ports) })
+    const here = makeMonthWork(ports)
+    return makeGatherMonth({ ...ports, work: changes.work ?? { ...here, lanes: changes.lanes ?? here.lanes } })
   }
   const deps: CloseDeps = {
     gather: gatherWith(),
