@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ExecutionContext } from 'ava'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
-import { migratedMysqlUrl } from '../support/databases.ts'
+import { migratedMysqlUrl, patient } from '../support/databases.ts'
 import { startFaultProxy, type FaultProxy } from '../support/fault-proxy.ts'
 import { startService, type TestService } from '../support/service.ts'
 
@@ -17,7 +17,7 @@ export interface LinkedService {
 /** Starts one; it ends with the test. The organization `home` is there already. */
 export const startLinkedService = async (t: ExecutionContext): Promise<LinkedService> => {
   const url = new URL(await migratedMysqlUrl())
-  const direct = await openDatabase(url.href)
+  const direct = await openDatabase(url.href, { mysql: patient })
   const link = await startFaultProxy({ host: url.hostname, port: Number(url.port) })
   url.port = String(link.port)
   const service = await startService({ settings: { MOORAGE_DATABASE_URL: url.href, MOORAGE_DATABASE_TIMEOUT_SECONDS: '5', MOORAGE_TLS: 'false' } })

@@ -40,7 +40,7 @@ const creation = (kind: CreatedKind, name: string, home: string): readonly [stri
 }
 
 /** A key must not be stuck for longer. */
-const longestWait = 15_000
+const longestWait = 60_000
 
 export interface LedgerOptions {
   readonly target: Target
@@ -59,7 +59,7 @@ export interface WriteLedger {
   acknowledged(): number
   /** Sends the same request again, with the same key. */
   repeat(attempt: Attempt): Promise<ServiceAnswer>
-  /** Sends it again for as long as it is told to wait. Rejects when that takes 15 seconds, or the time to wait is not told. */
+  /** Sends it again for as long as it is told to wait. Rejects when that takes a minute, or the time to wait is not told. */
   settle(attempt: Attempt): Promise<ServiceAnswer>
   /** `workers` senders, each one request after the other, until told to stop; resolves when the last has its answer. */
   run(workers: number): { stop(): Promise<void> }
@@ -95,10 +95,11 @@ export const makeWriteLedger = ({ target, token, home, prefix, keyed = 'half' }:
       const deadline = Date.now() + longestWait
       for (;;) {
         const answer = await repeat(attempt)
-        if (answer.status !== 409 || answer.json?.code !== 'RequestInProgress') return answer
+        const isToWait = answer.status === 503 || (answer.status === 409 && answer.json?.code === 'RequestInProgress')
+        if (!isToWait) return answer
         const seconds = Number(answer.headers['retry-after'])
         if (!(seconds >= 1 && seconds <= 10)) throw new Error(`${attempt.name} got Retry-After ${answer.headers['retry-after']}`)
-        if (Date.now() > deadline) throw new Error(`the key of ${attempt.name} is stuck`)
+        if (Date.now() > deadline) throw new Error(`${attempt.name} is refused for too long: ${answer.status} ${answer.text}`)
         await sleep(seconds * 1000)
       }
     },

@@ -29,7 +29,7 @@ export interface TestedDatabase {
 
 /** SQLite in memory and, unless the run was started `--without mariadb`, MariaDB. */
 export const eachDatabase = (): readonly TestedDatabase[] => [
-  { name: 'sqlite', open: async (options) => openSqliteDatabase(await sqliteTemplate(), options?.sqlite) },
+  { name: 'sqlite', open: async (options) => openSqliteDatabase(await sqliteTemplate(), { ...patientSqlite, ...options?.sqlite }) },
   ...(isSwitchedOff('mariadb') ? [] : [{ name: 'mysql' as const, open: openMysqlCopy }]),
 ]
 
@@ -146,6 +146,9 @@ const schemaTables = once(async (): Promise<readonly string[]> =>
 
 /** For a database on a busy machine. What a caller sees after the limits of production has tests of its own. */
 export const patient = { connectTimeoutMilliseconds: 20_000, acquireTimeoutMilliseconds: 30_000, statementTimeoutMilliseconds: 30_000 }
+
+/** The same for SQLite. */
+const patientSqlite = { writerWaitMilliseconds: 30_000 }
 
 /** A copy whose server-side database goes to the next test when this one closes it. */
 const openMysqlCopy = async (options?: DatabaseOptions): Promise<SqlDatabase> => {

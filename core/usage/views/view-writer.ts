@@ -94,7 +94,7 @@ class TextBytes {
     this.#length += encoder.encodeInto(text, this.#bytes.subarray(this.#length)).written
   }
 
-  /** Returns the bytes until something is added, and begins anew. */
+  /** Returns the bytes until something is added, and begins again without any. */
   take(): Uint8Array {
     const taken = this.#bytes.subarray(0, this.#length)
     this.#length = 0
