@@ -33,7 +33,7 @@ const plan = async (db: SqlDatabase, statement: Statement, binds: Readonly<Recor
     // What was found is read from memory, where it is no more than the limit.
     return rows.map((row) => row.detail).filter((detail) => !/^(COMPOUND QUERY|LEFT-MOST SUBQUERY|UNION ALL|CO-ROUTINE s|SCAN s|COMPOUND.*)$/.test(detail))
   }
-  const rows = await db.query<{ table: string | null; type: string | null; key: string | null; Extra: string }>((k) => k.raw(`explain ${statement.sql}`, values))
+  const rows = await db.query<{ table: string | null; type: string | null; key: string | null; Extra: string }>((k) => k.raw(`explain format = traditional ${statement.sql}`, values))
   return rows.filter(({ table }) => table !== null && !table.startsWith('<')).map(({ table, type, key, Extra }) => `${table} ${type} ${key} ${Extra}`)
 }
 

@@ -5,10 +5,13 @@ import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 const searchTerms = '0024-identity-search-terms'
 const rowsInAPiece = 10_000
 
-/** Numbers from `from` to `to`, as a derived table. */
+const digits = `(select 0 as d${[1, 2, 3, 4, 5, 6, 7, 8, 9].map((digit) => ` union all select ${digit}`).join('')})`
+
+/** At most `rowsInAPiece` numbers from `from` to `to`, as a derived table. */
 const numbers = {
   sqlite: (from: number, to: number) => `(with recursive n(i) as (select ${from} union all select i + 1 from n where i < ${to}) select i from n) as n`,
-  mysql: (from: number, to: number) => `(select seq as i from seq_${from}_to_${to}) as n`,
+  // MySQL has no tables of numbers, and bounds recursion.
+  mysql: (from: number, to: number) => `(select ${from} + a.d + 10 * b.d + 100 * c.d + 1000 * e.d as i from ${['a', 'b', 'c', 'e'].map((name) => `${digits} as ${name}`).join(', ')} having i <= ${to}) as n`,
 }
 /** `u` and six digits. */
 const login = { sqlite: `printf('u%06d', i)`, mysql: `concat('u', lpad(i, 6, '0'))` }
