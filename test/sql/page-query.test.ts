@@ -52,8 +52,9 @@ onEachDatabase('the number is computed once, not for each row', async (t, databa
   for (const [statement, binds] of asked) {
     const explain = database.dialect === 'sqlite' ? 'explain query plan' : 'explain'
     const steps = JSON.stringify(await database.all({ ...statement, sql: `${explain} ${statement.sql}` }, binds))
-    t.regex(steps, /SUBQUERY/)
-    t.notRegex(steps, /CORRELATED|DEPENDENT/)
+    // The second is of MySQL.
+    t.regex(steps, /SUBQUERY|subquery in projection; run only once/)
+    t.notRegex(steps, /CORRELATED|DEPENDENT|dependent/)
   }
   t.is(asked.length, 1)
 })

@@ -62,10 +62,10 @@ export async function startMariaDb(say: Say = sayOnStderr, disk?: Pick<SmallDisk
   }
 }
 
-/** Access to the server at this URL; its path is ignored. */
+/** Access to the server at this URL, which has a port and who connects; its path is ignored. */
 export function connectMariaDb(serverUrl: string): MariaDbAccess {
   const { hostname, port } = new URL(serverUrl)
-  const url = (databaseName: string) => `mysql://root@${hostname}:${port}/${databaseName}`
+  const url = (databaseName: string) => new URL(`/${databaseName}`, serverUrl).href
   return {
     host: hostname,
     port: Number(port),

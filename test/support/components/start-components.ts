@@ -20,6 +20,9 @@ interface Started {
 
 const starters: Readonly<Record<ComponentName, (say: Say) => Promise<Started>>> = {
   mariadb: async (say) => {
+    // A server that somebody has running: this is how the suites run on MySQL.
+    const own = process.env[environmentNames.mariaDbUrl]
+    if (own !== undefined) return { environment: { [environmentNames.mariaDbUrl]: own } }
     const server = await startMariaDb(say)
     return { environment: { [environmentNames.mariaDbUrl]: server.url('') }, stop: () => server.stop() }
   },
