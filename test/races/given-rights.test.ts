@@ -161,8 +161,13 @@ const whileRightsAreTaken = async (loss: Loss, ask: () => Promise<ServiceAnswer>
     let isAnswered = false
     asked = ask().finally(() => (isAnswered = true))
     await until('the change waits for the rights', async () => {
-      const rows = await tx.query<{ info: string }>((k) =>
-        k('information_schema.processlist').whereRaw('db = database() and id <> connection_id() and (info like ? or info like ?)', [...waiting]).select('info'))
+      const rows = await tx
+        .query((k) => k('information_schema.processlist').whereRaw('db = database() and id <> connection_id() and (info like ? or info like ?)', [...waiting]).select('id'))
+        .catch((thrown: { readonly code?: unknown }) => {
+          // MySQL cannot show a statement that has bytes in it.
+          if (thrown.code === 'ER_CANNOT_CONVERT_STRING') return []
+          throw thrown
+        })
       return isAnswered || rows.length > 0 ? true : undefined
     })
   })
