@@ -101,7 +101,7 @@ for (const database of eachDatabase()) {
     const failures: unknown[] = []
     const job = makeCloseDueMonths({ months: world.deps.months, close: world.close, clock: world.deps.clock, onFailure: (_due, error) => void failures.push(error) })
     await job(callOf())
-    t.like(failures, [{ tag: 'UsageMonthNotClosable' }])
+    t.true(failures[0] instanceof Error, 'the log shows the message of an error only')
     t.is((failures[0] as Error).message, 'Revision 1 of 2026-10 was made final by a clock that was ahead, at 2026-11-21T00:00:00.000Z. It lacks later events: reopen the month.')
     t.like(await world.close(callOf(), { ownerId: owner, month, as: 'reopen' }), { right: { objectCount: 4, month: { revision: 2, status: 'provisional' } } })
     await job(callOf())

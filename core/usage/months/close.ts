@@ -227,7 +227,7 @@ interface CloseDueDeps {
   readonly months: Pick<MonthStore, 'owners' | 'listSince'>
   readonly close: CloseMonth
   readonly clock: Clock
-  /** Called with what was thrown: the other months are closed all the same. */
+  /** Called with what was thrown, or why the month was refused: the other months are closed all the same. */
   readonly onFailure: (due: DueMonth, error: unknown) => void
 }
 
@@ -242,7 +242,7 @@ export const makeCloseDueMonths =
       call.signal.throwIfAborted()
       try {
         const closed = await close(call, due)
-        if (isLeft(closed) && closed.left.tag !== 'UsageMonthBusy') onFailure(due, closed.left)
+        if (isLeft(closed) && closed.left.tag !== 'UsageMonthBusy') onFailure(due, new Error(closed.left.message))
       } catch (error) {
         call.signal.throwIfAborted()
         onFailure(due, error)
