@@ -205,6 +205,7 @@ for (const database of eachDatabase()) {
     t.is(await countOf(db, 'usage_conflicts'), 1)
     clock.set('2028-02-10T00:00:00Z')
     await recorder.carry()
+    await recorder.send([clusterHeard('2028-02-09T23:00:00Z')])
     await recorder.expire()
     const months = ((await tablesOf(db))['usage_intervals'] ?? []).map((row) => Number(row.split(' ')[1]))
     t.deepEqual([Math.min(...months), Math.max(...months), months.length], [202701, 202802, 14])

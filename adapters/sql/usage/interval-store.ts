@@ -50,6 +50,7 @@ const statementsOf = (db: SqlDatabase) => ({
     ),
   ),
   carried: db.prepare((k, p: Params<'id' | 'month'>) => k('usage_clusters').where('id', p('id')).update({ carried_month: p('month') })),
+  takeBack: db.prepare((k, p: Params<'clusterId' | 'month'>) => k('usage_intervals').where('month', '>', p('month')).where('cluster_id', p('clusterId')).delete()),
   toCut: db.prepare((k, p: Params<'clusterId' | 'month' | 'heardDay'>) =>
     k('usage_intervals as i')
       .join('usage_objects as o', 'o.id', 'i.object_id')
@@ -72,6 +73,10 @@ export const makeSqlUsageUpkeepStore = (db: SqlDatabase): ((runner: SqlRunner) =
     async carry(clusterId, into, heardDay) {
       await runner.run(s.carry, { clusterId, heardDay, ...into })
       await runner.run(s.carried, { id: clusterId, month: into.month })
+    },
+    async takeBack(clusterId, month) {
+      await runner.run(s.takeBack, { clusterId, month })
+      await runner.run(s.carried, { id: clusterId, month })
     },
     async listToCut(clusterId, month, heardDay) {
       return (await runner.all<CutRow>(s.toCut, { clusterId, month, heardDay })).map((row) => ({
@@ -117,6 +122,8 @@ export const makeSqlUsageRetention = (db: SqlDatabase): UsageRetention => {
     k('usage_intervals').where({ month: p('month'), cluster_id: p('cluster_id'), object_id: p('object_id'), from_at: p('from_at') }).delete(),
   )
 
+  const lastHeard = db.prepare((k) => k('usage_clusters').select(k.raw('max(last_heard) as last')))
+
   const deleteMonthsBefore = async (month: MonthKey, signal: AbortSignal): Promise<void> => {
     for (;;) {
       type Row = Readonly<Record<'month' | 'cluster_id' | 'object_id' | 'from_at', number>>
@@ -153,6 +160,10 @@ export const makeSqlUsageRetention = (db: SqlDatabase): UsageRetention => {
   }
 
   return {
+    async lastHeard() {
+      const last = (await db.first<{ readonly last: Num | null }>(lastHeard, {}))?.last ?? undefined
+      return last === undefined ? undefined : (Number(last) as UnixSeconds)
+    },
     async keepMonths(months, signal) {
       const [first] = months
       if (first === undefined) return

@@ -162,6 +162,8 @@ export interface UsageUpkeepStore {
    * were not heard from `heardDay` on are left out. Repeating it changes nothing.
    */
   carry(clusterId: UsageClusterId, into: CarriedMonth, heardDay: number): Promise<void>
+  /** Removes the intervals of the months after one, and notes that. */
+  takeBack(clusterId: UsageClusterId, to: MonthKey): Promise<void>
   /** Returns the intervals of a month that are cut, or whose objects were not heard on `heardDay` or later. */
   listToCut(clusterId: UsageClusterId, month: MonthKey, heardDay: number): Promise<readonly CutInterval[]>
   cut(clusterId: UsageClusterId, month: MonthKey, interval: Pick<CutInterval, 'objectId' | 'from' | 'cut'>): Promise<void>
@@ -175,6 +177,8 @@ export const UsageUpkeepUnitOfWorkToken = token<UsageUpkeepUnitOfWork>('usage.Up
 
 /** Removes what is no longer needed, a bounded number of rows at a time. */
 export interface UsageRetention {
+  /** Returns the first second of the last hour in which any cluster was heard; undefined if none was. */
+  lastHeard(): Promise<UnixSeconds | undefined>
   /** Prepares tables for consecutive months, the last of which only bounds the one before it, and drops the intervals of earlier months. */
   keepMonths(months: readonly MonthKey[], signal: AbortSignal): Promise<void>
   /** Removes conflicts received before an instant, at most `limit`. Returns how many. */

@@ -1,6 +1,6 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../../kernel/clock.ts'
-import { laterByDays } from '../../kernel/clock.ts'
+import { laterByDays, laterBySeconds } from '../../kernel/clock.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { rowsById } from '../../kernel/page.ts'
 import type { Call } from '../../kernel/principal.ts'
@@ -36,12 +36,22 @@ const locked = async ({ unitOfWork }: Pick<UpkeepDeps, 'unitOfWork'>, call: Call
   if (isLeft(done)) throw new Error('unreachable: upkeep refuses nothing')
 }
 
-/** Continues the intervals of objects that exist in the current month, and in earlier ones for which that was not done. Repeating it changes nothing. */
+/** A clock that is this much behind is not meant, as at the end of a month: instances read it at different moments. */
+const certainlyAheadSeconds = 3600
+
+/**
+ * Continues the intervals of objects that exist in the current month, and in earlier ones for which that was not done. Intervals of later
+ * months, from a clock that was ahead, are removed: what is reported until those months begin would not change them. Repeating it changes
+ * nothing.
+ */
 export const makeCarryIntervals =
   (deps: UpkeepDeps) =>
   async (call: Call, ownerId?: AccountId): Promise<void> => {
-    const month = monthOf(secondOf(deps.clock.now()))
+    const now = deps.clock.now()
+    const month = monthOf(secondOf(now))
+    const latest = monthOf(secondOf(laterBySeconds(now, certainlyAheadSeconds)))
     await eachCluster(deps, call, ownerId, async ({ id, carriedMonth }) => {
+      if (carriedMonth > latest) await locked(deps, call, id, ({ upkeep }) => upkeep.takeBack(id, month))
       if (carriedMonth >= month) return
       await locked(deps, call, id, async ({ upkeep }) => {
         for (const each of monthsBetween(laterByMonths(carriedMonth, 1), month)) await upkeep.carry(id, { month: each, before: laterByMonths(each, -1), ...monthBounds(each) }, carriedFromDay(each))
@@ -82,12 +92,14 @@ const monthsAhead = 3
 
 /**
  * Removes the intervals of months that are no longer kept, objects that were deleted before them, and conflicts after 35 days. Prepares
- * the tables of the next months.
+ * the tables of the next months. How old something is goes by the last event too: a clock that is a year ahead refuses events, and must
+ * not remove what cannot be reported again.
  */
 export const makeExpireUsage =
   ({ clock, retention }: { readonly clock: Clock; readonly retention: UsageRetention }) =>
   async (signal: AbortSignal): Promise<void> => {
-    const now = clock.now()
+    const heard = await retention.lastHeard()
+    const now = new Date(Math.min(clock.now().getTime(), heard === undefined ? Number.POSITIVE_INFINITY : heard * 1000))
     const month = monthOf(secondOf(now))
     const first = laterByMonths(month, 1 - keptMonths)
     await retention.keepMonths(monthsBetween(first, laterByMonths(month, monthsAhead + 1)), signal)

@@ -26,6 +26,14 @@ const isFinalDue = (newest: UsageMonth | undefined, month: MonthKey, now: Date):
   return unixSeconds(now) >= Math.max(monthEnd(month), reopened) + finalDelaySeconds
 }
 
+/** A revision that was generated this much later than now comes from a clock that was ahead. */
+const certainlyAheadSeconds = 3600
+const isFromFuture = ({ generatedAt }: Pick<UsageMonth, 'generatedAt'>, now: Date): boolean => unixSeconds(generatedAt) > unixSeconds(now) + certainlyAheadSeconds
+
+/** Intervals are kept that long: an older month cannot be computed any more. */
+const keptMonths = 13
+const oldestMonth = (now: Date): MonthKey => laterByMonths(monthOf(unixSeconds(now) as UnixSeconds), -keptMonths)
+
 /** Increased by each change that gives other figures for the same events. A month is then computed again when it is closed again. */
 export const usageCodeVersion = 2
 
@@ -84,12 +92,17 @@ const underLease = async <A>(leases: LeaseStore, name: string, holder: string, e
 /** Returns which revision comes next; a failure if the month cannot be closed in this way. */
 const nextRevision = (previous: UsageMonth | undefined, { month, as }: CloseInput, now: Date): Either<CloseFailure, Pick<UsageMonth, 'revision' | 'status'>> => {
   if (unixSeconds(now) < monthEnd(month) + provisionalDelaySeconds) return left(UsageMonthNotClosable(`The month ${monthText(month)} has not ended. A month is closed from 00:30 UTC of the next one on.`))
+  const isFinal = previous?.status === 'final'
+  if (month < oldestMonth(now) && (!isFinal || as === 'reopen')) return left(UsageMonthNotClosable(`The events of ${monthText(month)} are no longer kept: a month is computed within ${keptMonths} months after it.`))
   if (as === 'reopen') {
     if (previous === undefined) return left(UsageMonthMissing(`The month ${monthText(month)} was not closed yet.`))
     if (previous.status !== 'final') return left(UsageMonthNotClosable(`Revision ${previous.revision} of ${monthText(month)} is not final: it is open.`))
     return right({ revision: previous.revision + 1, status: 'provisional' })
   }
-  if (previous?.status === 'final') return right({ revision: previous.revision, status: 'final' })
+  if (isFinal && isFromFuture(previous, now)) {
+    return left(UsageMonthNotClosable(`Revision ${previous.revision} of ${monthText(month)} was made final by a clock that was ahead, at ${previous.generatedAt.toISOString()}. It lacks later events: reopen the month.`))
+  }
+  if (isFinal) return right({ revision: previous.revision, status: 'final' })
   const status = as ?? (isFinalDue(previous, month, now) ? 'final' : 'provisional')
   return right({ revision: previous?.revision ?? 1, status })
 }
@@ -119,7 +132,7 @@ export const makeCloseMonth = (deps: CloseDeps): CloseMonth => {
       })
       try {
         const inputHash = statusHash(deps, gathered.inputHash, next.right.status)
-        if (previous?.inputHash === inputHash && previous.codeVersion === usageCodeVersion) {
+        if (previous?.inputHash === inputHash && previous.codeVersion === usageCodeVersion && !isFromFuture(previous, now)) {
           return right({ month: previous, isNew: false, objectCount: gathered.objectCount })
         }
         const revision: NewRevision = { ownerId, month, ...next.right, watermark: now, inputHash, codeVersion: usageCodeVersion, generatedAt: now }
@@ -187,9 +200,6 @@ const publish = (deps: CloseDeps, call: Call, made: UsageMonth, previous: UsageM
     return right(undefined)
   })
 
-/** Intervals are kept that long: an older month cannot be computed any more. */
-const keptMonths = 13
-
 export interface DueMonth {
   readonly ownerId: AccountId
   readonly month: MonthKey
@@ -198,14 +208,15 @@ export interface DueMonth {
 /** Returns the months that must be computed now, the oldest of an owner first. */
 export const listDueMonths = async (months: Pick<MonthStore, 'owners' | 'listSince'>, now: Date): Promise<readonly DueMonth[]> => {
   const current = monthOf(unixSeconds(now) as UnixSeconds)
-  const oldest = laterByMonths(current, -keptMonths)
+  const oldest = oldestMonth(now)
   const newest = new Map((await months.listSince(oldest)).map((each) => [`${each.ownerId} ${each.month}`, each]))
   const due: DueMonth[] = []
   for (const { ownerId, firstHeard } of await months.owners()) {
     const first = monthOf(firstHeard)
     for (let month = first > oldest ? first : oldest; month < current; month = laterByMonths(month, 1)) {
       const known = newest.get(`${ownerId} ${month}`)
-      const isDue = known === undefined ? unixSeconds(now) >= monthEnd(month) + provisionalDelaySeconds : known.status === 'provisional' && isFinalDue(known, month, now)
+      // That of a clock that was ahead is replaced, or refused with what to do.
+      const isDue = known === undefined || isFromFuture(known, now) ? unixSeconds(now) >= monthEnd(month) + provisionalDelaySeconds : known.status === 'provisional' && isFinalDue(known, month, now)
       if (isDue) due.push({ ownerId, month })
     }
   }
@@ -216,7 +227,7 @@ interface CloseDueDeps {
   readonly months: Pick<MonthStore, 'owners' | 'listSince'>
   readonly close: CloseMonth
   readonly clock: Clock
-  /** Called with what was thrown: the other months are closed all the same. */
+  /** Called with what was thrown, or why the month was refused: the other months are closed all the same. */
   readonly onFailure: (due: DueMonth, error: unknown) => void
 }
 
@@ -231,7 +242,7 @@ export const makeCloseDueMonths =
       call.signal.throwIfAborted()
       try {
         const closed = await close(call, due)
-        if (isLeft(closed) && closed.left.tag !== 'UsageMonthBusy') onFailure(due, closed.left)
+        if (isLeft(closed) && closed.left.tag !== 'UsageMonthBusy') onFailure(due, new Error(closed.left.message))
       } catch (error) {
         call.signal.throwIfAborted()
         onFailure(due, error)
