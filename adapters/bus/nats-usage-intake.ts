@@ -77,9 +77,20 @@ export const makeNatsUsageIntake = ({ servers, login, log, subject, handle }: Na
       .finally(() => void underWay.delete(handled))
     underWay.add(handled)
   }
+  /** A stream or a consumer that was removed is created again by a new connection: this one would wait for it forever. */
+  const watch = async (connection: NatsConnection, messages: ConsumerMessages): Promise<void> => {
+    for await (const { type } of messages.status()) {
+      if (type !== 'consumer_deleted' && type !== 'consumer_not_found' && type !== 'stream_not_found') continue
+      log.warn({ reason: type }, 'the stream of usage events or its consumer is missing; connecting again')
+      await connection.close()
+      return
+    }
+  }
   const onUp = async (connection: NatsConnection): Promise<void> => {
     await receiving?.close()
-    receiving = await (await ensureConsumer(connection, subject)).consume({ max_messages: atATime, callback: take })
+    const messages = await (await ensureConsumer(connection, subject)).consume({ max_messages: atATime, callback: take })
+    receiving = messages
+    void watch(connection, messages).catch(() => undefined)
   }
   const kept = makeKeptConnection({ servers, login, log, purpose: 'usage', onUp })
   return {

@@ -92,6 +92,9 @@ export const usageReopen = closeAs('usage.reopen', 'reopen')
 
 const instant = (seconds: number): string => new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
 
+/** Returns NaN if the text is not a whole number. */
+const contractIdOf = (text: string): number => (/^\d+$/.test(text) ? Number(text) : Number.NaN)
+
 const pieceLine = ({ object, from, to, milliCpu, memoryMib, use, contractId }: ExplainedPiece): string =>
   `${instant(from)}  ${instant(to)}  ${String(to - from).padStart(7)} s  ${String(milliCpu).padStart(7)} m  ${String(memoryMib).padStart(9)} MiB  ${use.padEnd(8)}  ${String(contractId).padStart(6)}  ${object.namespace}/${object.name}`
 
@@ -100,13 +103,13 @@ export const usageExplain = (context: CommandContext, options: UsageExplainOptio
   onMonth(context, options, async ({ container }, place) => {
     const product = usageProducts.find((each) => each === options.product)
     const use = usageClasses.find((each) => each === options.class)
-    const contractId = options.contract === undefined ? undefined : Number(options.contract)
+    const contractId = options.contract === undefined ? undefined : contractIdOf(options.contract)
     if (product === undefined || (options.class !== undefined && use === undefined) || (contractId !== undefined && !Number.isSafeInteger(contractId))) {
       context.say(`--product is one of ${usageProducts.join(', ')}; --class one of ${usageClasses.join(', ')}; --contract a number, 0 for use without a contract.`)
       return 2
     }
     const explain = makeExplain({ months: container.resolve(MonthStoreToken), inputs: container.resolve(UsageInputsToken) })
-    const explained = await explain({ ...place, product, clusterUid: options.cluster.toLowerCase(), objectUid: options.object, contractId, use })
+    const explained = await explain({ ...place, product, clusterUid: options.cluster.toLowerCase(), objectUid: options.object?.toLowerCase(), contractId, use })
     if (isLeft(explained)) {
       context.say(explained.left.message)
       return 1

@@ -55,7 +55,7 @@ const loop = async (deps: JobsDeps, job: Job, stopping: AbortSignal): Promise<vo
   while (!stopping.aborted) {
     try {
       const doubt = await trusted()
-      const lease = doubt === undefined ? undefined : await leases.acquire(job.id, holder, runningLeaseSeconds)
+      const lease = doubt === undefined ? undefined : await leases.acquire(job.id, holder, runningLeaseSeconds, job.everySeconds)
       if (doubt !== undefined && lease !== undefined) await runOnce(deps, job, lease, AbortSignal.any([stopping, doubt]))
     } catch (error) {
       log.warn({ job: job.id, error }, 'a job could not take or keep its lease')

@@ -28,12 +28,14 @@ export const laterByDays = (at: Date, days: number): Date => new Date(at.getTime
 /** Returns whole seconds since the epoch, rounded down; 0 if the instant is undefined, which means never on the wire. */
 export const unixSeconds = (at: Date | undefined): number => (at === undefined ? 0 : Math.floor(at.getTime() / 1000))
 
-const rfc3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/i
+const rfc3339 = /^(\d{4}-\d{2}-(\d{2}))T([01]\d|2[0-3]):\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/i
 
-/** Parses an RFC 3339 instant. Returns undefined if the text is not valid. */
+/** Parses an RFC 3339 instant. Returns undefined if the text is not valid, or names a day that does not exist. */
 export const parseInstant = (text: string): Date | undefined => {
-  const at = new Date(rfc3339.test(text) ? text : Number.NaN)
-  return Number.isNaN(at.getTime()) ? undefined : at
+  const [, date, day] = rfc3339.exec(text) ?? []
+  const at = new Date(date === undefined ? Number.NaN : text)
+  // `Date` takes 30 February for 2 March.
+  return Number.isNaN(at.getTime()) || new Date(`${date}T00:00:00Z`).getUTCDate() !== Number(day) ? undefined : at
 }
 
 /** Waits. Resolves early when the signal is aborted; never rejects. */

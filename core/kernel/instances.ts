@@ -24,9 +24,10 @@ export interface Lease {
 export interface LeaseStore {
   /**
    * Acquires the lease for `ttlSeconds` if it is free; returns undefined if it is held. `holder` must be unique to a
-   * process.
+   * process. `longestSeconds` is the longest time for which any holder extends it, `ttlSeconds` if not given: a lease that ends more than
+   * a minute after that was taken while the clock was ahead, and is free.
    */
-  acquire(name: string, holder: string, ttlSeconds: number): Promise<Lease | undefined>
+  acquire(name: string, holder: string, ttlSeconds: number, longestSeconds?: number): Promise<Lease | undefined>
   /**
    * Extends the lease to `ttlSeconds` from now. Returns false if it has expired or has another holder: the work must
    * stop.

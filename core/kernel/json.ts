@@ -49,14 +49,33 @@ export const maxJsonDepth = 64
 const quote = 34
 const backslash = 92
 const colon = 58
+/** An integer of that many digits may be beyond 2^53. */
+const exactDigits = 16
 
-/** Returns the number of keys of a JSON text without parsing it, or undefined if it nests deeper than `limit`. */
-const keysWithin = (text: string, limit: number): number | undefined => {
+interface Scanned {
+  readonly keys: number
+  /** Whether a number may be lost or changed by `JSON.parse`: it has 16 digits, a point or an exponent. */
+  readonly needsSource: boolean
+}
+
+/** Returns the number of keys of a JSON text and what its numbers are like, without parsing it, or undefined if it nests deeper than `limit`. */
+const scan = (text: string, limit: number): Scanned | undefined => {
   let depth = 0
   let keys = 0
+  let digits = 0
+  let needsSource = false
   let inString = false
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i)
+    if (!inString) {
+      if (c >= 48 && c <= 57) {
+        if (++digits === exactDigits) needsSource = true
+        continue
+      }
+      // A point or an exponent: 46, 69 and 101.
+      if (digits > 0 && (c === 46 || c === 69 || c === 101)) needsSource = true
+      digits = 0
+    }
     if (inString) {
       if (c === backslash) i++
       else if (c === quote) inString = false
@@ -66,7 +85,7 @@ const keysWithin = (text: string, limit: number): number | undefined => {
       if (++depth > limit) return undefined
     } else if (c === 93 || c === 125) depth--
   }
-  return keys
+  return { keys, needsSource }
 }
 
 /** The key that JavaScript reserves: code that copies an object by assignment would set its prototype. */
@@ -109,8 +128,7 @@ const repeatedKey = (text: string): string => {
   throw new Error('no key of this JSON text is repeated')
 }
 
-// A literal of 16 digits may be beyond 2^53. A literal with a point or exponent is not an integer literal, even `1.0`.
-const needsSource = /\d{16}|\d[.eE]/
+// A literal with a point or exponent is not an integer literal, even `1.0`.
 const integerLiteral = /^-?\d+$/
 
 const reviveNumber = (value: unknown, source: string | undefined): unknown => {
@@ -119,8 +137,9 @@ const reviveNumber = (value: unknown, source: string | undefined): unknown => {
   return Number.isSafeInteger(value) ? value : BigInt(source)
 }
 
-const parse = (text: string): unknown =>
-  needsSource.test(text)
+/** The text of each number costs several times as much as all else. UUIDs and versions in strings do not need it. */
+const parse = (text: string, needsSource: boolean): unknown =>
+  needsSource
     ? JSON.parse(text, (_key, parsed: unknown, context?: { source?: string }) => reviveNumber(parsed, context?.source))
     : JSON.parse(text)
 
@@ -130,11 +149,12 @@ const parse = (text: string): unknown =>
  * keys in one object are rejected: `JSON.parse` keeps the last, other parsers the first. So is the reserved key.
  */
 export const parseJson = (text: string): ParsedJson => {
-  const keys = keysWithin(text, maxJsonDepth)
-  if (keys === undefined) return { ok: false, why: 'depth' }
+  const scanned = scan(text, maxJsonDepth)
+  if (scanned === undefined) return { ok: false, why: 'depth' }
+  const { keys, needsSource } = scanned
   let value: unknown
   try {
-    value = parse(text)
+    value = parse(text, needsSource)
   } catch {
     return { ok: false, why: 'syntax' }
   }

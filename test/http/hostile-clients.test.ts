@@ -249,6 +249,27 @@ test('a chunked body without end is cut at the limit, and the connection closed'
   t.true(sent < 10_000_000)
 })
 
+test('a client that sends a body whole before it reads gets the refusal, not a reset', async (t) => {
+  const body = Buffer.alloc(6_000_000, 'a')
+  const socket = connect(rawServer.port, '127.0.0.1')
+  const failures: string[] = []
+  socket.on('error', ({ message }) => failures.push(message))
+  socket.pause()
+  socket.write(`POST /api/v1/things HTTP/1.1\r\nHost: localhost\r\n${token}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`)
+  const pieces = 6
+  for (let piece = 0; piece < pieces && !socket.destroyed; piece += 1) {
+    await new Promise((resolve) => socket.write(body.subarray((piece * body.length) / pieces, ((piece + 1) * body.length) / pieces), resolve))
+    await wait(200)
+  }
+  let reply = ''
+  socket.on('data', (chunk: Buffer) => (reply += chunk.toString()))
+  socket.resume()
+  await new Promise<void>((resolve) => (socket.destroyed ? resolve() : socket.once('close', () => resolve())))
+  t.deepEqual(failures, [])
+  t.regex(reply, /^HTTP\/1\.1 413/)
+  t.regex(reply, /connection: close/i)
+})
+
 test('a body that ends before its length reaches no handler', async (t) => {
   const { port, lines } = rawServer
   const socket = connect(port, '127.0.0.1')

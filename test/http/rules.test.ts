@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import test from 'ava'
 import fc from 'fast-check'
 import type { Either } from 'fp-ts/lib/Either.js'
@@ -148,6 +149,26 @@ for (const literal of ['1.0', '1e3', '10E-1']) {
 }
 
 test('digits inside strings change nothing', (t) => t.deepEqual(valueOf('{"a":"12345678901234567890 1.0"}'), { a: '12345678901234567890 1.0' }))
+
+/** Reads each number from its text, which takes several times as long. */
+const readExactly = (text: string): unknown =>
+  JSON.parse(text, (_key, value: unknown, context?: { source?: string }) => {
+    if (typeof value !== 'number' || context?.source === undefined) return value
+    if (!/^-?\d+$/.test(context.source)) return Number.isInteger(value) ? Object(value) : value
+    return Number.isSafeInteger(value) ? value : BigInt(context.source)
+  })
+
+test('each number is read as from its text, whatever is in the strings beside it', (t) => {
+  const numbers = fc.oneof(fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.bigInt({ min: -(10n ** 20n), max: 10n ** 20n }), fc.constantFrom('1E5', '-1.0', '0', '1e+2'))
+  const strings = fc.oneof(fc.constantFrom('1.5', '2e9', '12345678901234567890', '\\"1.5', 'a1e5', '"', '\\', '7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11'), fc.string())
+  fc.assert(
+    fc.property(fc.array(fc.tuple(strings, numbers)), fc.constantFrom('', ' ', '\n'), (pairs, space) => {
+      const text = `[${pairs.map(([string, number]) => `${space}{${JSON.stringify(`k${string}`)}:${space}${number},"s":[${JSON.stringify(string)}${space},${number}]}`).join(',')}]`
+      return isDeepStrictEqual(valueOf(text), readExactly(text))
+    }),
+  )
+  t.pass()
+})
 
 test('nesting beyond 64 is refused before it is built', (t) => {
   t.true(parseJson('['.repeat(64) + ']'.repeat(64)).ok)

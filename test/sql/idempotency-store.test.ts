@@ -215,6 +215,20 @@ onEachDatabase('a lease that ran out goes to another with a higher fence and nev
   t.true(await store.renew(third, 60))
 })
 
+onEachDatabase('a lease from a clock that was ahead is free; one that ends a little late is held', async (t, database) => {
+  const store = makeSqlLeaseStore(database)
+  const old = await acquired(t, database, 'job', 'a', 3600)
+  const setBack = (seconds: number) => database.query((k) => k('leases').where('name', 'job').increment('until', seconds * 1000))
+  await setBack(30)
+  t.is(await store.acquire('job', 'b', 30, 3600), undefined)
+  t.true(await store.renew(old, 3600))
+  await setBack(90)
+  const next = await store.acquire('job', 'b', 30, 3600)
+  t.true((next?.fence ?? 0) > old.fence)
+  t.false(await store.renew(old, 3600))
+  t.is(await store.acquire('job', 'c', 30, 3600), undefined)
+})
+
 onEachDatabase('a lease lasts as long as was asked, by the clock of the database', async (t, database) => {
   const before = await database.now()
   await acquired(t, database, 'job', 'a', 30.5)

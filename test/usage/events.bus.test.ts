@@ -133,6 +133,19 @@ test.serial('what the bus has stored survives its end and its restart, and is re
   t.pass()
 })
 
+test.serial('a consumer or a stream that was deleted is made again, and what comes then is recorded', async (t) => {
+  admin = await connectWith(await until('admin credentials', credentialsOfAdmin))
+  const manager = await jetstreamManager(admin)
+  const [one, two] = [object(), object()]
+  await manager.consumers.delete('usage', 'usage')
+  await publish([one.created(now())])
+  await counted(one.uid, 1)
+  await manager.streams.delete('usage')
+  await until('the bus takes messages', async () => publish([two.created(now())]).then(() => true, () => undefined))
+  await counted(two.uid, 1)
+  t.pass()
+})
+
 test.serial('a process that is killed between the commit and the acknowledgement counts once', async (t) => {
   admin = await connectWith(await until('admin credentials', credentialsOfAdmin))
   const { consumers } = await jetstreamManager(admin)

@@ -46,7 +46,10 @@ const compose = ({ dialect, prepare }: SqlDatabase) => {
   }
 }
 
-type LeaseBind = (name: 'name' | 'holder' | 'fence' | 'ttl') => Knex.Value
+/** A clock is set back by less in normal service. Then a lease ends later than it was taken for, and is held all the same. */
+const clockSlackSeconds = 60
+
+type LeaseBind = (name: 'name' | 'holder' | 'fence' | 'ttl' | 'longest') => Knex.Value
 
 const milliseconds = (seconds: number): number => Math.round(seconds * 1000)
 
@@ -54,8 +57,9 @@ const milliseconds = (seconds: number): number => Math.round(seconds * 1000)
 export const makeSqlLeaseStore = (database: SqlDatabase): LeaseStore => {
   const statements = composeLeases(database)
   return {
-    acquire: async (name, holder, ttlSeconds) => {
-      const taken = await database.run(statements.take, { name, holder, ttl: milliseconds(ttlSeconds) })
+    acquire: async (name, holder, ttlSeconds, longestSeconds = ttlSeconds) => {
+      const longest = milliseconds(Math.max(ttlSeconds, longestSeconds) + clockSlackSeconds)
+      const taken = await database.run(statements.take, { name, holder, ttl: milliseconds(ttlSeconds), longest })
       if (taken.affected === 1) {
         const row = await database.first<{ fence: number }>(statements.fence, { name, holder })
         return row === undefined ? undefined : { name, holder, fence: row.fence }
@@ -80,10 +84,10 @@ const binds = ({ name, holder, fence }: Lease) => ({ name, holder, fence })
 
 const composeLeases = ({ dialect, prepare }: SqlDatabase) => {
   const now = databaseNow(dialect)
-  const later = (k: Knex, p: LeaseBind) => k.raw(`${now} + cast(? as ${dialect === 'mysql' ? 'signed' : 'integer'})`, [p('ttl') as Knex.RawBinding])
+  const later = (k: Knex, p: LeaseBind, name: 'ttl' | 'longest' = 'ttl') => k.raw(`${now} + cast(? as ${dialect === 'mysql' ? 'signed' : 'integer'})`, [p(name) as Knex.RawBinding])
   return {
     take: prepare((k, p: LeaseBind) =>
-      k('leases').where('name', p('name')).whereRaw(`?? <= ${now}`, ['until'])
+      k('leases').where('name', p('name')).where((free) => free.whereRaw(`?? <= ${now}`, ['until']).orWhere('until', '>', later(k, p, 'longest')))
         .update({ holder: p('holder'), fence: k.raw('fence + 1'), until: later(k, p) })),
     create: prepare((k, p: LeaseBind) => k('leases').insert({ name: p('name'), holder: p('holder'), fence: 1, until: later(k, p) })),
     fence: prepare((k, p: LeaseBind) => k('leases').where({ name: p('name'), holder: p('holder') }).select('fence')),

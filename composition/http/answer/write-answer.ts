@@ -192,18 +192,21 @@ const taken = (res: ServerResponse, pieces: Pieces): Promise<void> =>
     pieces.onDrain(done)
   })
 
-/** How long, and how many bytes, a connection is still read after an early refusal. */
-const lingerMs = 500
-const lingerBytes = 1_048_576
+/** After an early refusal a connection is read until its client has sent nothing for this time, */
+const lingerMs = 2_000
+/** at most so many times as long, */
+const lingerTimes = 5
+/** and at most so many bytes. Many clients send a body whole before they read, and lose the answer if the connection is reset. */
+const lingerBytes = 16_777_216
 
 /**
  * Ends an answer while the client still sends. Closing immediately would reset the connection and lose the answer. The whole
  * answer is sent, incoming bytes are discarded for a short time, and then the connection ends.
  */
 const endLingering = (req: IncomingMessage, res: ServerResponse, body: Answer['body']): void => {
-  let drained = 0
+  let [drained, drainedThen, looks] = [0, 0, 0]
   const finish = (): void => {
-    clearTimeout(timer)
+    clearInterval(timer)
     req.off('data', onData)
     res.end()
     req.destroy()
@@ -212,7 +215,13 @@ const endLingering = (req: IncomingMessage, res: ServerResponse, body: Answer['b
     drained += chunk.length
     if (drained > lingerBytes) finish()
   }
-  const timer = setTimeout(finish, lingerMs)
+  const look = (): void => {
+    looks += 1
+    if (drained === drainedThen || looks === lingerTimes) finish()
+    drainedThen = drained
+  }
+  // What has arrived while this process was blocked is read between a timer and an immediate.
+  const timer = setInterval(() => setImmediate(look), lingerMs)
   if (body !== undefined) res.write(body)
   req.on('data', onData)
   req.once('end', finish)

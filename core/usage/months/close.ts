@@ -141,7 +141,7 @@ export const makeCloseMonth = (deps: CloseDeps): CloseMonth => {
         await gathered.remove()
       }
     })
-    return held ?? left(UsageMonthBusy(`Another process closes ${monthText(month)}.`))
+    return held ?? left(UsageMonthBusy(`Another process closes ${monthText(month)}. If that process has ended, try again in a minute.`))
   }
 }
 
