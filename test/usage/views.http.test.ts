@@ -172,6 +172,8 @@ test('one object is found by its cluster and its UID, in any case, and not by th
     const whole = await viewOf(read(`${june}/dbProduct/views/${view}`))
     t.deepEqual(whole.items.at(-1), items[0])
     for (const missing of [`${clusterUidOf(2)}/objects/${objectUidOf(0)}`, `${clusterUidOf(1)}/objects/${objectUidOf(999)}`, 'x/objects/%00', `${clusterUidOf(1)}/objects/%25`]) t.true([400, 404].includes((await read(`${path}/${missing}`)).status), missing)
+    const { json: unknown } = await expectStatus(read(`${path}/${clusterUidOf(1)}/objects/${objectUidOf(999)}`), 404)
+    t.like(unknown, { code: 'UsageViewMissing', message: 'The report of June 2026 does not have this object.' })
   }
   const { json } = await expectStatus(read(`${summary}/object-quota-history${objectPath}`), 200)
   t.deepEqual(json.months, ['2026-05', '2026-06'])

@@ -154,8 +154,9 @@ export const makeReadObject =
   ({ views }: { readonly views: UsageViewStore }) =>
   async (_call: SignedInCall<never>, { ownerId, month, key, revision, clusterUid, objectUid }: ReadObjectInput): Outcome<Failure<'UsageViewMissing'>, UsageViewAnswer> => {
     const view = await views.find(ownerId, month, key, revision)
-    const item = view === undefined ? undefined : await findObject(views, view, clusterUid, objectUid)
-    if (view === undefined || item === undefined) return left(missing(month))
+    if (view === undefined) return left(missing(month))
+    const item = await findObject(views, view, clusterUid, objectUid)
+    if (item === undefined) return left(UsageViewMissing(`The report of ${monthName(month)} ${yearOf(month)} does not have this object.`))
     const layout = csvLayoutOf(key, daysOfMonth(month))
     const only = async function* (): AsyncGenerator<readonly FreeObject[]> {
       yield [item]
