@@ -122,16 +122,18 @@ export const usageExplain = (context: CommandContext, options: UsageExplainOptio
       for (const { from, to, mode, contractId: contract } of segments) context.print(`  ${instant(from)}  ${instant(to)}  ${mode.padEnd(8)}  ${contract === 0 ? 'no contract' : `contract ${contract}`}`)
       context.print('What was used in it:')
     }
-    let [cpu, memory] = [0n, 0n]
+    let [cpu, memory, isAny] = [0n, 0n, false]
     const shown: unknown[] = []
     for await (const page of pieces) {
       for (const piece of page) {
+        isAny = true
         cpu += BigInt(piece.milliCpu) * BigInt(piece.to - piece.from)
         memory += BigInt(piece.memoryMib) * BigInt(piece.to - piece.from)
         if (isJson) shown.push({ object: piece.object.uid, from: piece.from, to: piece.to, milliCPU: piece.milliCpu, memoryMiB: piece.memoryMib, class: piece.use, contractID: piece.contractId })
         else context.print(`  ${printable(pieceLine(piece))}`)
       }
     }
+    if (!isAny && !isJson) context.print('  nothing')
     const figures = { cpu: decimalOf(thousandthsOf(cpu, perCoreMonth(place.month))), memory: decimalOf(thousandthsOf(memory, perGibMonth(place.month))) }
     if (isJson) printJson(context, { revision: month.revision, status: month.status, segments, pieces: shown, milliCPUSeconds: cpu.toString(), mebibyteSeconds: memory.toString(), ...figures })
     else {

@@ -155,11 +155,11 @@ test('a client gets the type that it prefers', (t) => {
 
 test('a cell is read back by a reader of RFC 4180, and none is a formula', (t) => {
   fc.assert(
-    fc.property(fc.oneof(anyText(), fc.stringMatching(/^[=+\-@\t\r][\s\S]{0,9}$/)), (text) => {
+    fc.property(fc.oneof(anyText(), fc.stringMatching(/^[=+\-@＝＋－＠\t\r][\s\S]{0,9}$/)), (text) => {
       const cell = csvCell(text)
       const value = cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell
       if (!cell.startsWith('"') && /[",\r\n]/.test(cell)) return false
-      return /^[=+\-@\t\r\n]/.test(text) ? value === `'${text}` : value === text
+      return /^[=+\-@＝＋－＠\t\r\n]/.test(text) ? value === `'${text}` : value === text
     }),
   )
   t.deepEqual([null, undefined, 12.5, [7, 9], true].map(csvCell), ['', '', '12.5', '7 9', 'true'])

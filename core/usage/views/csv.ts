@@ -56,14 +56,14 @@ const quotaColumns = ['metric', 'limit', 'usedPercent'].map((name) => ({ name: `
 const lineEnd = '\r\n'
 
 /**
- * Returns a value as a cell (RFC 4180). A text that a spreadsheet would take for a formula gets an apostrophe in front. Numbers stay as
+ * Returns a value as a cell (RFC 4180). A text that a spreadsheet would take for a formula, some also with full-width signs, gets an apostrophe in front. Numbers stay as
  * they are in JSON; a list becomes its elements with spaces between.
  */
 export const csvCell = (value: unknown): string => {
   if (value === undefined || value === null) return ''
   if (typeof value === 'number') return String(value)
   const text = Array.isArray(value) ? value.map(String).join(' ') : String(value)
-  const safe = /^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text
+  const safe = /^[=+\-@＝＋－＠\t\r\n]/.test(text) ? `'${text}` : text
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
