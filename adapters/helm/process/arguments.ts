@@ -48,7 +48,8 @@ const table: readonly FlagRow[] = [
   row('createNamespace', ['install', 'upgrade'], when('--create-namespace')),
   row('disableHooks', ['template', ...changing], when('--no-hooks')),
   row('replace', ['install'], when('--replace')),
-  row('wait', changing, (isOn, major) => (isOn ? [major === 3 ? '--wait' : '--wait=watcher'] : [])),
+  // The watcher of Helm 4.1 may miss that an object was removed (helm issue 31766).
+  row('wait', changing, (isOn, major, operation) => (isOn ? [major === 3 ? '--wait' : `--wait=${operation === 'uninstall' ? 'legacy' : 'watcher'}`] : [])),
   row('timeoutSeconds', changing, (seconds) => (seconds > 0 ? [`--timeout=${Math.min(Math.ceil(seconds), longestTimeoutSeconds)}s`] : [])),
   row('atomic', ['install', 'upgrade'], (isOn, major) => (isOn ? [major === 3 ? '--atomic' : '--rollback-on-failure'] : [])),
   row('cleanupOnFail', ['upgrade', 'rollback'], when('--cleanup-on-fail')),

@@ -231,7 +231,7 @@ test('each flag is said where it belongs, in the words of its major', (t) => {
   ])
   t.deepEqual(wordsOf('rollback', 4, { force: true, recreate: true, dryRun: 'server' }), ['rollback', '--namespace=harbour', '--debug', '--force-replace', '--server-side=false', '--dry-run=server', '--', 'tide', '2'])
   t.deepEqual(wordsOf('rollback', 3, { dryRun: 'server' }), ['rollback', '--namespace=harbour', '--debug', '--dry-run', '--', 'tide', '2'])
-  t.deepEqual(wordsOf('uninstall', 4, { keepHistory: true, description: 'done\nwith' }), ['uninstall', '--namespace=harbour', '--debug', '--description=done with', '--keep-history', '--', 'tide'])
+  t.deepEqual(wordsOf('uninstall', 4, { wait: true, keepHistory: true, description: 'done\nwith' }), ['uninstall', '--namespace=harbour', '--debug', '--wait=legacy', '--description=done with', '--keep-history', '--', 'tide'])
 })
 
 const anyFlags = fc.record(
