@@ -73,7 +73,8 @@ export interface BorrowedDatabase {
 
 /**
  * Making the tables of the schema costs MariaDB far more than emptying them. So a database that a test is done with is
- * emptied and waits in `moorage_pool.spare` for the next test of any file.
+ * emptied and waits in a table of `moorage_pool` for the next test of any file. The table is that of its schema and server: a server that somebody
+ * has running keeps those of earlier schemas.
  */
 export const borrowMysqlDatabase = async (): Promise<BorrowedDatabase> => {
   const spare = await takeSpare()
@@ -88,21 +89,24 @@ const poolUrl = async (): Promise<string> => {
   return server.url('')
 }
 
-const preparePool = once(async (): Promise<void> => {
+/** The table of databases that wait, made if there is none. */
+const pool = once(async (): Promise<string> => {
+  const table = `moorage_pool.spare_${await schemaKey()}_${await versionKey()}`
   const connection = await createConnection({ uri: await poolUrl(), multipleStatements: true, connectTimeout })
-  await connection.query('create database if not exists moorage_pool; create table if not exists moorage_pool.spare (url varchar(200) primary key)')
+  await connection.query(`create database if not exists moorage_pool; create table if not exists ${table} (url varchar(200) primary key)`)
   await connection.end()
+  return table
 })
 
 const takeSpare = async (): Promise<string | undefined> => {
-  await preparePool()
+  const table = await pool()
   const connection = await createConnection({ uri: await poolUrl(), connectTimeout })
   try {
     // MySQL has no `delete ... returning`.
     await connection.beginTransaction()
-    const [rows] = await connection.query<RowDataPacket[]>('select url from moorage_pool.spare limit 1 for update skip locked')
+    const [rows] = await connection.query<RowDataPacket[]>(`select url from ${table} limit 1 for update skip locked`)
     const url = rows[0]?.['url'] as string | undefined
-    if (url !== undefined) await connection.query('delete from moorage_pool.spare where url = ?', [url])
+    if (url !== undefined) await connection.query(`delete from ${table} where url = ?`, [url])
     await connection.commit()
     return url
   } finally {
@@ -129,7 +133,7 @@ const keepSpare = async (url: string): Promise<boolean> => {
       'set lock_wait_timeout = 5, innodb_lock_wait_timeout = 5, foreign_key_checks = 0',
       ...filled.map((row) => connection.format('delete from ??', [String(row['name'])])),
       ...numbered.map((row) => connection.format('alter table ?? auto_increment = 1', [String(row['name'])])),
-      connection.format('insert into moorage_pool.spare values (?)', [url]),
+      connection.format(`insert into ${await pool()} values (?)`, [url]),
     ].join(';\n'))
     return true
   } catch {
@@ -213,12 +217,14 @@ const serialized = (statements: readonly string[], records: readonly Readonly<Re
 
 /** One text that makes the whole schema; read once from a migrated database and kept until a migration changes. */
 const mysqlTemplate = once(async (): Promise<string> => {
-  const version = createHash('sha256').update(await serverVersion(await poolUrl())).digest('hex').slice(0, 8)
-  const kept = await cached(`mysql-schema-${await schemaKey()}-${version}`, async (into) => {
+  const kept = await cached(`mysql-schema-${await schemaKey()}-${await versionKey()}`, async (into) => {
     await writeFile(join(into, 'schema.sql'), await makeMysqlTemplate(await emptyMysqlUrl()))
   })
   return readFile(join(kept, 'schema.sql'), 'utf8')
 })
+
+/** Names the version of the server. */
+const versionKey = once(async (): Promise<string> => createHash('sha256').update(await serverVersion(await poolUrl())).digest('hex').slice(0, 8))
 
 const serverVersion = async (url: string): Promise<string> => {
   const connection = await createConnection({ uri: url, connectTimeout })

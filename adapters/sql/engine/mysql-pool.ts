@@ -181,7 +181,10 @@ interface ServerLimits {
   readonly schemaLockSeconds: number
 }
 
-/** The server times out before this process does, so that a slow statement frees its locks and keeps its connection. */
+/**
+ * The server times out before this process does, so that a slow statement frees its locks and keeps its connection. MySQL, unlike MariaDB,
+ * bounds only reads: a slow change goes on there after its connection was closed.
+ */
 const limitsOf = (statementTimeoutMilliseconds: number): ServerLimits => ({
   statementMilliseconds: Math.max(Math.floor(statementTimeoutMilliseconds * 0.9), 1),
   rowLockSeconds: Math.max(Math.floor((statementTimeoutMilliseconds * 0.8) / 1000), 1),

@@ -62,13 +62,13 @@ export async function startMariaDb(say: Say = sayOnStderr, disk?: Pick<SmallDisk
   }
 }
 
-/** Access to the server at this URL, which has a port and who connects; its path is ignored. */
+/** Access to the server at this URL, which names who connects; its path is ignored. */
 export function connectMariaDb(serverUrl: string): MariaDbAccess {
   const { hostname, port } = new URL(serverUrl)
   const url = (databaseName: string) => new URL(`/${databaseName}`, serverUrl).href
   return {
     host: hostname,
-    port: Number(port),
+    port: port === '' ? 3306 : Number(port),
     url,
     createDatabase: async () => {
       const { createConnection } = await import('mysql2/promise')
