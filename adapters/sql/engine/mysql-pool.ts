@@ -183,7 +183,7 @@ interface ServerLimits {
 
 /**
  * The server times out before this process does, so that a slow statement frees its locks and keeps its connection. MySQL, unlike MariaDB,
- * bounds only reads: a slow change goes on there after its connection was closed.
+ * bounds only reads: a slow change continues there after its connection was closed.
  */
 const limitsOf = (statementTimeoutMilliseconds: number): ServerLimits => ({
   statementMilliseconds: Math.max(Math.floor(statementTimeoutMilliseconds * 0.9), 1),
