@@ -67,19 +67,19 @@ const scan = (text: string, limit: number): Scanned | undefined => {
   let inString = false
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i)
-    if (!inString) {
-      if (c >= 48 && c <= 57) {
-        if (++digits === exactDigits) needsSource = true
-        continue
-      }
-      // A point or an exponent: 46, 69 and 101.
-      if (digits > 0 && (c === 46 || c === 69 || c === 101)) needsSource = true
-      digits = 0
-    }
     if (inString) {
       if (c === backslash) i++
       else if (c === quote) inString = false
-    } else if (c === quote) inString = true
+      continue
+    }
+    if (c >= 48 && c <= 57) {
+      if (++digits === exactDigits) needsSource = true
+      continue
+    }
+    // A point or an exponent: 46, 69 and 101.
+    if (digits > 0 && (c === 46 || c === 69 || c === 101)) needsSource = true
+    digits = 0
+    if (c === quote) inString = true
     else if (c === colon) keys++
     else if (c === 91 || c === 123) {
       if (++depth > limit) return undefined

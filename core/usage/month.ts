@@ -3,6 +3,8 @@ import type { MonthKey, UnixSeconds } from './types.ts'
 import { monthNames } from './types.ts'
 
 export const daySeconds = 86_400
+/** Whatever is dated that much later than now comes from a clock that was ahead: instances read their clocks at different moments. */
+export const certainlyAheadSeconds = 3600
 const hourSeconds = 3600
 
 const firstYear = 2000

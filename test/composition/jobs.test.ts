@@ -87,6 +87,10 @@ test('a job that ran while the clock was ahead runs again soon after the clock i
   state.now = 0
   await wake()
   t.is(runs, 2)
+  // Its lease is longer than the one under which it runs.
+  state.now = 100
+  await wake()
+  t.is(runs, 2)
   state.now = 3599
   await wake()
   t.is(runs, 2)

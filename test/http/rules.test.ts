@@ -15,6 +15,7 @@ import { makeRateLimit } from '../../composition/http/request/rate-limit.ts'
 import { guardTarget, isHost } from '../../composition/http/request/request-target.ts'
 import { whileAdmitted } from '../../composition/http/streams/stream-route.ts'
 import { readSmallJson } from '../../core/clusters/proxy/computed-responses.ts'
+import { parseInstant } from '../../core/kernel/clock.ts'
 import { parseJson, toWireJson } from '../../core/kernel/json.ts'
 import { optional, QueryInt, repeatable, request } from '../../plugins/kit/codecs.ts'
 
@@ -149,6 +150,12 @@ for (const literal of ['1.0', '1e3', '10E-1']) {
 }
 
 test('digits inside strings change nothing', (t) => t.deepEqual(valueOf('{"a":"12345678901234567890 1.0"}'), { a: '12345678901234567890 1.0' }))
+
+test('an instant is of a day and an hour that exist', (t) => {
+  fc.assert(fc.property(fc.date({ min: new Date('0001-01-01T00:00:00Z'), max: new Date('9999-12-31T23:59:59Z'), noInvalidDate: true }), (at) => parseInstant(at.toISOString())?.getTime() === at.getTime()))
+  t.is(parseInstant('2028-02-29T23:30:00-01:00')?.toISOString(), '2028-03-01T00:30:00.000Z')
+  for (const text of ['2026-02-29T00:00:00Z', '2026-02-30T12:00:00Z', '2026-11-31T00:00:00+02:00', '2026-11-30T24:00:00Z', '2026-11-00T00:00:00Z', '2026-13-01T00:00:00Z']) t.is(parseInstant(text), undefined, text)
+})
 
 /** Reads each number from its text, which takes several times as long. */
 const readExactly = (text: string): unknown =>

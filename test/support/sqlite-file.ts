@@ -1,7 +1,6 @@
 import Database from 'better-sqlite3'
-import { setTimeout as delay } from 'node:timers/promises'
+import { until } from './until.ts'
 
-const attempts = 500
 const isBusy = (thrown: unknown): boolean => thrown instanceof Database.SqliteError && thrown.code.startsWith('SQLITE_BUSY')
 
 /**
@@ -23,15 +22,15 @@ export const readSqliteFile = <A>(path: string, read: (file: Database.Database) 
 export const writeSqliteFile = async (path: string, write: (file: Database.Database) => unknown): Promise<void> => {
   const file = new Database(path, { timeout: 0 })
   try {
-    for (let attempt = 1; ; attempt += 1) {
+    await until('no other transaction writes to the file', () => {
       try {
         file.transaction(write).immediate(file)
-        return
+        return true
       } catch (thrown) {
-        if (!isBusy(thrown) || attempt === attempts) throw thrown
+        if (isBusy(thrown)) return undefined
+        throw thrown
       }
-      await delay(10)
-    }
+    })
   } finally {
     file.close()
   }

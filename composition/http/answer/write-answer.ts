@@ -4,6 +4,7 @@ import { toWireJson } from '../../../core/kernel/json.ts'
 import type { Call } from '../../../core/kernel/principal.ts'
 import type { Access } from '../../../plugins/kit/access.ts'
 import type { BinderDeps } from '../binder-deps.ts'
+import { lingerMs } from '../connections.ts'
 import { nothingSent } from '../request/authenticate.ts'
 import { mergedCookies } from '../request/credentials.ts'
 import type { RequestContext } from '../request/request-context.ts'
@@ -192,9 +193,7 @@ const taken = (res: ServerResponse, pieces: Pieces): Promise<void> =>
     pieces.onDrain(done)
   })
 
-/** After an early refusal a connection is read until its client has sent nothing for this time, */
-const lingerMs = 2_000
-/** at most so many times as long, */
+/** After an early refusal a connection is read until its client has sent nothing for `lingerMs`, at most so many times as long, */
 const lingerTimes = 5
 /** and at most so many bytes. Many clients send a body whole before they read, and lose the answer if the connection is reset. */
 const lingerBytes = 16_777_216

@@ -4,7 +4,7 @@ import { laterByDays, laterBySeconds } from '../../kernel/clock.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { rowsById } from '../../kernel/page.ts'
 import type { Call } from '../../kernel/principal.ts'
-import { laterByMonths, monthBounds, monthOf, monthsBetween, secondOf } from '../month.ts'
+import { certainlyAheadSeconds, laterByMonths, monthBounds, monthOf, monthsBetween, secondOf } from '../month.ts'
 import type { MonthKey, UnixSeconds, UsageClusterId } from '../types.ts'
 import { keptMonths } from './intervals.ts'
 import { carriedFromDay, cutOf, silentBeforeDay } from './plan.ts'
@@ -35,9 +35,6 @@ const locked = async ({ unitOfWork }: Pick<UpkeepDeps, 'unitOfWork'>, call: Call
   })
   if (isLeft(done)) throw new Error('unreachable: upkeep refuses nothing')
 }
-
-/** A clock that is this much behind is not meant, as at the end of a month: instances read it at different moments. */
-const certainlyAheadSeconds = 3600
 
 /**
  * Continues the intervals of objects that exist in the current month, and in earlier ones for which that was not done. Intervals of later
