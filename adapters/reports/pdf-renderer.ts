@@ -44,7 +44,7 @@ const jobOf = async ({ sections, branding, ...head }: ReportContent, port: Messa
   outline: {
     ...head,
     branding: { color: branding.color, logo: branding.logo === undefined ? undefined : await readLogo(branding.logo) },
-    sections: sections.map(({ tables, ...section }) => ({ ...section, tables: tables.map(({ title, columns, totals, note }) => ({ title, columns, totals, note })) })),
+    sections: sections.map(({ tables, ...section }) => ({ ...section, tables: tables.map(({ rows: _rows, ...table }) => table) })),
   },
   port,
 })

@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { ReportChart, ReportColumn, ReportContent } from '../../core/usage/reports/ports.ts'
+import type { ReportChart, ReportContent, ReportTable } from '../../core/usage/reports/ports.ts'
 
 /** A report without the rows of its tables, as it is sent to the thread. */
 export interface ReportOutline extends Omit<ReportContent, 'sections'> {
@@ -7,7 +7,7 @@ export interface ReportOutline extends Omit<ReportContent, 'sections'> {
     readonly title: string
     readonly figures: readonly (readonly [string, string])[]
     readonly charts: readonly ReportChart[]
-    readonly tables: readonly { readonly title: string; readonly columns: readonly ReportColumn[]; readonly totals: readonly string[] | undefined; readonly note: string }[]
+    readonly tables: readonly Omit<ReportTable, 'rows'>[]
   }[]
 }
 

@@ -207,7 +207,7 @@ export class ReportPages {
     this.#y += chartHeight + 6
   }
 
-  async #table({ title, columns, totals, note }: ReportOutline['sections'][number]['tables'][number], table: number): Promise<void> {
+  async #table({ title, columns, totals, note, footnote }: ReportOutline['sections'][number]['tables'][number], table: number): Promise<void> {
     this.#y += 10
     this.#heading('H2', title, 12)
     const cells = placed(columns)
@@ -234,6 +234,11 @@ export class ReportPages {
       this.#totals(cells, totals)
     }
     this.#document.endElement()
+    if (footnote !== undefined) {
+      await this.#room(14)
+      this.#text('P', footnote, { x: page.left, y: this.#y + 10, room: page.right - page.left }, footnoteText, grey)
+      this.#y += 12
+    }
     this.#y += 12
   }
 
@@ -286,5 +291,6 @@ export class ReportPages {
 }
 
 const footerText = { weight: 'regular', size: 7.5 } as const
+const footnoteText = { weight: 'regular', size: 8 } as const
 const columnHead = '/A<</O/Table/Scope/Column>>'
 const rowHead = '/A<</O/Table/Scope/Row>>'

@@ -100,6 +100,7 @@ test.serial('report, JSON and CSV show the same figures', async (t) => {
     for (const { cpu, memory } of json.items) t.regex(csv, new RegExp(`(?:^|,)${cpu}(?:\\.?0*)?,${memory}(?:\\.?0*)?(?:,|\\r?$)`, 'm'))
   }
   for (const name of ['orders', 'База', '数据库', 'Кластер "два"', '=cmd|calc', 'cluster 9', 'Without a contract']) t.true(text.includes(name), name)
+  t.is(text.split('An object counts once for each contract under which it was used, and once in the total.').length, 2)
 })
 
 test.serial('each revision keeps its report, and the newest is the one of the month', async (t) => {

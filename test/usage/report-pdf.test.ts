@@ -79,6 +79,16 @@ test('a table without rows shows its note', async (t) => {
   t.regex(pages[1] ?? '', /Objects None in this month\./)
 })
 
+test('a footnote is below the totals, on the next page if the table ends at the end of one', async (t) => {
+  const footnote = 'An object counts once for each contract.'
+  for (let count = 36; count < 48; count += 1) {
+    const { pages, elements } = await readPdf(await renderedBy(renderer, contentOf([{ ...tableOf(count, ['orders']), footnote }])))
+    t.is(pages.join(' ').split(footnote).length, 2, `${count} rows`)
+    t.regex(pages.join(' '), /Total 123\.456 .*An object counts once/)
+    t.is(elements.filter(({ role }) => role === 'P').length, 3 + 1)
+  }
+})
+
 /** Counts the batches that were read, and whether the reader has given the rows back. */
 const endlessTable = (): { readonly table: ReportTable; readonly seen: { batches: number; isReturned: boolean } } => {
   const seen = { batches: 0, isReturned: false }

@@ -20,6 +20,8 @@ export interface ReportTable {
   readonly totals: readonly string[] | undefined
   /** Shown instead of a table without rows. */
   readonly note: string
+  /** Shown below a table that has rows. */
+  readonly footnote?: string
 }
 
 /** A bar for each day of the month. */

@@ -33,19 +33,20 @@ interface TableShape<Item> {
   readonly totals: (totals: ViewTotals) => readonly string[]
   /** The order of the items; that of the view without it. */
   readonly compare?: (a: Item, b: Item) => number
+  readonly footnote?: string
 }
 
 const tableOf = <Item>(
   views: Pieces,
   view: StoredUsageView,
-  { title, columns, cells, totals, compare }: TableShape<Item>,
+  { title, columns, cells, totals, compare, ...below }: TableShape<Item>,
 ): ReportTable => {
   if (view.itemCount > mostRows) return { title, columns, rows: nothing(), totals: undefined, note: `There are ${view.itemCount}, more than the ${mostRows} that a document lists. The view ${view.key.view} and its CSV list them.` }
   const rows = async function* (): AsyncGenerator<readonly (readonly string[])[]> {
     const items = itemsOf<Item>(views, view)
     for await (const some of compare === undefined ? items : inOrder(items, compare)) yield some.map(cells)
   }
-  return { title, columns, rows: rows(), totals: totals(totalsOf(view)), note: none }
+  return { title, columns, rows: rows(), totals: totals(totalsOf(view)), note: none, ...below }
 }
 
 /** What was used in each class. */
@@ -76,6 +77,7 @@ export const contractTable = (views: Pieces, view: StoredUsageView): ReportTable
       ...useCells(item),
     ],
     totals: (totals) => ['Total', '', '', String(totals.objectCount), ...useCells(totals)],
+    ...(view.itemCount > 1 ? { footnote: 'An object counts once for each contract under which it was used, and once in the total.' } : {}),
   })
 
 /** A cluster whose mode has changed in the month has both. */
