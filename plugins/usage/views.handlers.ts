@@ -1,3 +1,4 @@
+import type { AccessGrant } from '../../core/kernel/access.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { definedFields } from '../../core/kernel/json.ts'
 import { monthKey, monthText } from '../../core/usage/month.ts'
@@ -20,11 +21,19 @@ const filterOf = ({ group, kind, clusterUID, namespace, namespaceUID, contractID
   return definedFields({ group: given(group), kind: given(kind), clusterUID: given(clusterUID)?.toLowerCase(), namespace: given(namespace), namespaceUID: given(namespaceUID), contractID })
 }
 
+interface ViewRequest {
+  readonly grant: AccessGrant
+  readonly query: ViewQuery
+}
+
+/** The name of a file has the account: a vendor keeps the files of many. */
+const fileName = ({ objectName }: AccessGrant, rest: string): string => `usage-${objectName}-${rest}`
+
 /** Returns both forms of a view, or the one that `format` names. */
-const streamedView = ({ month, name, json, plainJson, csv }: UsageViewAnswer, { format }: ViewQuery): Streamed => {
+const streamedView = ({ month, name, json, plainJson, csv }: UsageViewAnswer, { grant, query: { format } }: ViewRequest): Streamed => {
   const tag = `${month.revision}-${month.status}-${month.inputHash.slice(0, 22)}`
   const asJson: Representation = { contentType: 'application/json; charset=utf-8', tag, pieces: plainJson, packedPieces: json }
-  const asCsv: Representation = { contentType: 'text/csv; charset=utf-8; header=present', tag: `${tag}-csv`, headers: { 'Content-Disposition': attachment(`${name}.csv`) }, pieces: csv }
+  const asCsv: Representation = { contentType: 'text/csv; charset=utf-8; header=present', tag: `${tag}-csv`, headers: { 'Content-Disposition': attachment(fileName(grant, `${name}.csv`)) }, pieces: csv }
   const lastModified = month.generatedAt
   if (format === undefined) return { lastModified, representations: [asJson, asCsv] }
   return { lastModified, representations: [format === 'csv' ? asCsv : asJson] }
@@ -51,7 +60,7 @@ export const viewGroup = defineGroup({
             revision: query.revision,
             filter: filterOf(query),
           }),
-          reply: (read, { query }) => streamedView(read, query),
+          reply: streamedView,
         }),
       ),
       ...objectRoutes.map(({ route, product, view }) =>
@@ -64,7 +73,7 @@ export const viewGroup = defineGroup({
             clusterUid: params.clusterUID.toLowerCase(),
             objectUid: params.objectID.toLowerCase(),
           }),
-          reply: (read, { query }) => streamedView(read, query),
+          reply: streamedView,
         }),
       ),
     ]
@@ -92,13 +101,13 @@ export const reportGroup = defineGroup({
   routes: (given) => [
     handle(downloadReport, makeFindReport(given), {
       input: ({ grant, params, query }) => ({ ownerId: grant.ownerId, month: monthKey(params.year, params.month), revision: query.revision }),
-      reply: (report) => ({
+      reply: (report, { grant }) => ({
         lastModified: report.month.generatedAt,
         representations: [
           {
             contentType: 'application/pdf',
             tag: `${report.month.revision}-${report.month.status}-${report.month.inputHash.slice(0, 22)}-pdf`,
-            headers: { 'Content-Disposition': attachment(`usage-${monthText(report.month.month)}.pdf`), 'Content-Length': String(report.size) },
+            headers: { 'Content-Disposition': attachment(fileName(grant, `${monthText(report.month.month)}.pdf`)), 'Content-Length': String(report.size) },
             pieces: () => given.reports.pieces(report),
           },
         ],

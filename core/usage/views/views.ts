@@ -16,7 +16,7 @@ import { kindsOfClusters, UsageViewMissing } from './ports.ts'
 /** A view as it is answered. Reading its texts takes bounded memory, and no step of it more than a piece of the view. */
 export interface UsageViewAnswer {
   readonly month: UsageMonth
-  /** A file name without an ending. */
+  /** The month, product and view, as a part of a file name. */
   readonly name: string
   /** Of JSON. Packed texts are as they are stored. */
   json(): AsyncIterable<string | PackedText>
@@ -63,7 +63,7 @@ export const makeReadView =
     const layout = csvLayoutOf(key, daysOfMonth(month))
     return right({
       month: view.month,
-      name: `usage-${monthText(month)}-${key.product}-${key.view}`,
+      name: `${monthText(month)}-${key.product}-${key.view}`,
       json: () => (isEmpty(filter) ? wholeView(view, views.packedPieces(view)) : narrowed()),
       plainJson: () => (isEmpty(filter) ? wholeView(view, views.pieces(view)) : narrowed()),
       csv: () => csvOf(csvHead(layout), items(), (item) => csvRows(layout, item)),
@@ -164,7 +164,7 @@ export const makeReadObject =
     const json = () => narrowedView(view, only())
     return right({
       month: view.month,
-      name: `usage-${monthText(month)}-${key.product}-${key.view}-${objectUid}`,
+      name: `${monthText(month)}-${key.product}-${key.view}-${objectUid}`,
       json,
       plainJson: json,
       csv: () => csvOf(csvHead(layout), only(), (each) => csvRows(layout, each)),
