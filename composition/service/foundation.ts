@@ -33,9 +33,12 @@ export const openStore = async (settings: Settings): Promise<SqlDatabase> => {
   }
 }
 
-export const databaseOptionsOf = ({ databaseTimeoutSeconds }: Pick<Settings, 'databaseTimeoutSeconds'>): DatabaseOptions => ({ mysql: limitsWithin(databaseTimeoutSeconds) })
+export const databaseOptionsOf = ({ databaseTimeoutSeconds }: Pick<Settings, 'databaseTimeoutSeconds'>): DatabaseOptions => ({
+  sqlite: { writerWaitMilliseconds: databaseTimeoutSeconds * 1000 },
+  mysql: limitsWithin(databaseTimeoutSeconds),
+})
 
-/** Returns the limits of a connection. A statement gets nine tenths of the time; the rest is for detecting that it ended. */
+/** Returns the limits of a connection to MySQL or MariaDB. A statement gets nine tenths of the time; the rest is for detecting that it ended. */
 const limitsWithin = (seconds: number): MysqlOptions => ({
   connectTimeoutMilliseconds: seconds * 600,
   acquireTimeoutMilliseconds: seconds * 400,
@@ -51,10 +54,14 @@ export const databaseTrouble = ({ databaseUrl }: Pick<Settings, 'databaseUrl'>, 
   `The database ${settingsTable.databaseUrl.type.show(databaseUrl)} cannot be used: ${(cause as Error).message.replace(/\.$/, '')}${codeInWords(cause)}. ` +
   'Check MOORAGE_DATABASE_URL, and that the database is there and accepts this user.'
 
-/** Returns the error code of the driver, at any depth of the causes. ECONNREFUSED is more informative than 'does not answer'. */
+/**
+ * Returns the error code of the driver, at any depth of the causes. ECONNREFUSED is more informative than 'does not answer'; of a
+ * failed handshake the reason is.
+ */
 const codeInWords = (error: unknown, depth = 0): string => {
   if (!(error instanceof Error) || depth > 4) return ''
   const { code } = error as NodeJS.ErrnoException
+  if (typeof code === 'string' && code.startsWith('HANDSHAKE_')) return ` (${error.message})`
   return typeof code === 'string' ? ` (${code})` : codeInWords(error.cause, depth + 1)
 }
 

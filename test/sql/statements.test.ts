@@ -7,6 +7,7 @@ import test from 'ava'
 import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import type { Knex } from 'knex'
+import type { DatabaseOptions } from '../../adapters/sql/engine/database.ts'
 import { makeDatabaseHealth, openDatabase, parseMysqlUrl, parseSocketUrl } from '../../adapters/sql/engine/database.ts'
 import { bindValues, encodeForMysql, makeComposer, makePrepare } from '../../adapters/sql/engine/prepare.ts'
 import {
@@ -17,6 +18,7 @@ import {
   isUniqueViolation,
   toThrown,
 } from '../../adapters/sql/kit/driver-errors.ts'
+import { databaseOptionsOf } from '../../composition/service/foundation.ts'
 import { CommitOutcomeUnknown, Unavailable } from '../../core/kernel/failure.ts'
 import { migratedSqlitePath } from '../support/databases.ts'
 import { makeThings, namesIn, onEachDatabase, prepareThings } from './scratch.ts'
@@ -137,7 +139,8 @@ test('any user and password survive', (t) => {
 test('other forms are refused without repeating the password', async (t) => {
   const wrong = [
     '', 'sqlite:', 'postgres://u:s3cret@h/n', 'mysql://u:s3cret@h', 'mysql://u:s3cret@h/', 'mysql://:s3cret@h/n', 'mysql://u:s3cret@h:99999/n',
-    'mysql://u:s3cret%zz@h/n', 'mysql://u:s3cret@h/n?ssl=1', 'mysql+unix://u:s3cret@/n', 'mysql+unix://u:s3cret@/n?socket=', 'mysql+unix://u:s3cret@host/n?socket=/s',
+    'mysql://u:s3cret%zz@h/n', 'mysql://u:s3cret@h/n?ssl=1', 'mysql://u:s3cret@h/n?tls=on', 'mysql://u:s3cret@h/n?ca=/a', 'mysql://u:s3cret@h/n?tls=required&ca=', 'mysql://u:s3cret@h/n?tls=required&ca=%zz', 'mysql://u:s3cret@h/n?tls=required&',
+    'mysql+unix://u:s3cret@/n?socket=/s&tls=required', 'mysql+unix://u:s3cret@/n', 'mysql+unix://u:s3cret@/n?socket=', 'mysql+unix://u:s3cret@host/n?socket=/s',
   ]
   for (const url of wrong) {
     const error = await t.throwsAsync(openDatabase(url), { message: /database URL is not understood/ }, url)
@@ -210,9 +213,9 @@ test('what is shown to a caller says nothing of the driver', (t) => {
   t.notRegex((thrown as Error).message, /10\.0|3306|ECONN/)
 })
 
-const openScratch = async (writerWaitMilliseconds = 5000) => {
+const openScratch = async (options?: DatabaseOptions) => {
   const path = await migratedSqlitePath()
-  const database = await openDatabase(`sqlite:${path}`, { sqlite: { writerWaitMilliseconds } })
+  const database = await openDatabase(`sqlite:${path}`, options)
   await makeThings(database)
   return { path, database, things: prepareThings(database) }
 }
@@ -258,7 +261,7 @@ test('reads go on while a transaction is open, and see what is committed', async
 })
 
 test('changes wait for their turn in order, and are refused when it does not come', async (t) => {
-  const { database, things } = await openScratch(100)
+  const { database, things } = await openScratch({ sqlite: { writerWaitMilliseconds: 100 } })
   t.teardown(() => database.close())
   const [started, go] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()]
   const open = database.transaction(async () => {
@@ -273,24 +276,25 @@ test('changes wait for their turn in order, and are refused when it does not com
   t.deepEqual(await namesIn(database, things), ['a', 'b', 'c'])
 })
 
-test('a file that another process writes is waited for without stopping this one', async (t) => {
-  const { path, database, things } = await openScratch(1_500)
+test('a file that another process writes is waited for without stopping this one, for the time of the setting', async (t) => {
+  const { path, database: patient, things } = await openScratch(databaseOptionsOf({ databaseTimeoutSeconds: 60 }))
+  const database = await openDatabase(`sqlite:${path}`, databaseOptionsOf({ databaseTimeoutSeconds: 1 }))
   const other = new Database(path)
   t.teardown(async () => {
     other.close()
     await database.close()
+    await patient.close()
   })
   other.exec('begin immediate')
+  const waiting = patient.run(things.add, { name: 'c' })
   let ticks = 0
   const ticking = setInterval(() => { ticks++ }, 5)
   const busy = { instanceOf: Unavailable, message: /busy/ }
-  await t.throwsAsync(database.run(things.add, { name: 'a' }), busy)
-  await t.throwsAsync(database.transaction((tx) => tx.run(things.add, { name: 'b' })), busy)
+  const refused = [t.throwsAsync(database.run(things.add, { name: 'a' }), busy), t.throwsAsync(database.transaction((tx) => tx.run(things.add, { name: 'b' })), busy)]
+  await Promise.all(refused)
   clearInterval(ticking)
   t.true(ticks > 5)
   t.deepEqual(await namesIn(database, things), [])
-  const waiting = database.run(things.add, { name: 'c' })
-  await sleep(50)
   other.exec('rollback')
   await waiting
   t.deepEqual(await namesIn(database, things), ['c'])

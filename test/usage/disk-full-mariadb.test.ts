@@ -31,7 +31,7 @@ let ownerId: AccountId
 
 anyTest.before(async () => {
   if (disk === undefined) return
-  server = await startMariaDb(undefined, disk)
+  server = await startMariaDb(undefined, { disk })
   const url = await server.createDatabase()
   service = await startService({ settings: { MOORAGE_DATABASE_URL: url, MOORAGE_BILLING_ENABLED: 'true' } })
   db = await openDatabase(url, { mysql: patient })

@@ -1,5 +1,7 @@
+import { readFile } from 'node:fs/promises'
+import { isIP } from 'node:net'
 import type { SqlDatabase } from '../kit/statement.ts'
-import type { MysqlOptions, MysqlPlace } from './mysql-pool.ts'
+import type { MysqlOptions, MysqlPlace, MysqlTls } from './mysql-pool.ts'
 import type { SqliteOptions } from './sqlite-database.ts'
 import { openSqliteDatabase } from './sqlite-database.ts'
 
@@ -8,7 +10,7 @@ export interface DatabaseOptions {
   readonly mysql?: MysqlOptions
 }
 
-const forms = 'sqlite:PATH, sqlite::memory:, mysql://user:password@host:port/name or mysql+unix://user@/name?socket=PATH'
+const forms = 'sqlite:PATH, sqlite::memory:, mysql://user:password@host:port/name (?tls=required and &ca=PATH for TLS) or mysql+unix://user@/name?socket=PATH'
 
 const wrong = (): Error => new Error(`The database URL is not understood; it is one of ${forms}.`)
 
@@ -22,11 +24,32 @@ export const openDatabase = async (url: string, options: DatabaseOptions = {}): 
     if (path === '') throw wrong()
     return openSqliteDatabase(path, options.sqlite)
   }
-  const place = url.startsWith('mysql+unix:') ? parseSocketUrl(url) : parseMysqlUrl(url)
-  if (place === undefined) throw wrong()
+  const found = url.startsWith('mysql+unix:') ? parseSocketUrl(url) : parseMysqlUrl(url)
+  if (found === undefined) throw wrong()
+  const { authorityFile, ...place } = found
+  const tls = authorityFile === undefined ? undefined : await readTls(place.host, authorityFile)
   // Loaded only for this kind of database.
   const { openMysqlDatabase } = await import('./mysql-database.ts')
-  return openMysqlDatabase(place, options.mysql)
+  return openMysqlDatabase(tls === undefined ? place : { ...place, tls }, options.mysql)
+}
+
+/** A server as a database URL names it. */
+export interface MysqlAddress extends Omit<MysqlPlace, 'tls'> {
+  /** Set if TLS is required: the file with the authorities, or empty for those of Node.js. */
+  readonly authorityFile?: string
+}
+
+const readTls = async (host: string | undefined, authorityFile: string): Promise<MysqlTls> => {
+  // The driver would compare the certificate of an address with another name.
+  if (isIP(host ?? '') !== 0) throw new Error('With tls=required, the database URL must have the name of the host: its address cannot be verified.')
+  if (authorityFile === '') return {}
+  const named = `The file ${authorityFile}, which the database URL names as ca,`
+  const ca = await readFile(authorityFile, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+    throw new Error(`${named} cannot be read (${cause.code ?? 'unknown'}).`, { cause })
+  })
+  // An empty file would count as none.
+  if (!ca.includes('-----BEGIN CERTIFICATE-----')) throw new Error(`${named} has no certificate in PEM.`)
+  return { ca }
 }
 
 const decoded = (text: string): string | undefined => {
@@ -37,22 +60,29 @@ const decoded = (text: string): string | undefined => {
   }
 }
 
-/** `mysql://user:password@host:port/name`; user, password and name are percent-decoded. */
-export const parseMysqlUrl = (url: string): MysqlPlace | undefined => {
+const tlsForm = /^\?tls=required(?:&ca=([^&]+))?$/
+
+/**
+ * `mysql://user:password@host:port/name`; user, password and name are percent-decoded. `?tls=required` verifies the server with the
+ * authorities of Node.js, `?tls=required&ca=PATH` with those of a file.
+ */
+export const parseMysqlUrl = (url: string): MysqlAddress | undefined => {
   if (!url.startsWith('mysql://') || !URL.canParse(url)) return undefined
   const { hostname, port, username, password, pathname, search, hash } = new URL(url)
   const database = decoded(pathname.slice(1))
   const user = decoded(username)
   const secret = decoded(password)
-  if (hostname === '' || !database || !user || secret === undefined || search !== '' || hash !== '') return undefined
+  const tls = tlsForm.exec(search)
+  const authorityFile = tls === null ? undefined : decoded(tls[1] ?? '')
+  if (hostname === '' || !database || !user || secret === undefined || (search !== '' && authorityFile === undefined) || hash !== '') return undefined
   const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
-  return { host, port: port === '' ? 3306 : Number(port), user, password: secret, database }
+  return { host, port: port === '' ? 3306 : Number(port), user, password: secret, database, ...(authorityFile === undefined ? {} : { authorityFile }) }
 }
 
 const socketForm = /^mysql\+unix:\/\/([^:@/?#]+)(?::([^@/?#]*))?@\/([^?#]+)\?socket=([^&#]+)$/
 
 /** `mysql+unix://user@/name?socket=PATH`; all parts are percent-decoded. */
-export const parseSocketUrl = (url: string): MysqlPlace | undefined => {
+export const parseSocketUrl = (url: string): MysqlAddress | undefined => {
   const found = socketForm.exec(url)
   if (found === null) return undefined
   const [user, password, database, socketPath] = found.slice(1, 5).map((part) => decoded(part ?? ''))

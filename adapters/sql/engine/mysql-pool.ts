@@ -5,7 +5,15 @@ import { isTimedOut, timedOut } from './mysql-statement.ts'
 import { makeWaitQueue, type QueueLoad, type WaitQueue } from './wait-queue.ts'
 
 /** The address of the server and the user to connect with. */
-export type MysqlPlace = Pick<PoolOptions, 'host' | 'port' | 'socketPath' | 'user' | 'password' | 'database'>
+export interface MysqlPlace extends Pick<PoolOptions, 'host' | 'port' | 'socketPath' | 'user' | 'password' | 'database'> {
+  /** With it, a server that does not prove its host name over TLS gets no password and no statement. */
+  readonly tls?: MysqlTls
+}
+
+export interface MysqlTls {
+  /** The authorities as PEM. Without them, those of Node.js. */
+  readonly ca?: string
+}
 
 export interface MysqlOptions {
   /** Connections of this process. All instances share the server's limit. */
@@ -42,8 +50,10 @@ export interface MysqlPool {
   close(): Promise<void>
 }
 
-const shared = (place: MysqlPlace, connectTimeoutMilliseconds: number): PoolOptions => ({
+const shared = ({ tls, ...place }: MysqlPlace, connectTimeoutMilliseconds: number): PoolOptions => ({
   ...place,
+  // By default the driver does not compare the name of the host.
+  ...(tls === undefined ? {} : { ssl: { ...tls, rejectUnauthorized: true, verifyIdentity: true, minVersion: 'TLSv1.2' } }),
   charset: 'utf8mb4_bin',
   connectTimeout: connectTimeoutMilliseconds,
   enableKeepAlive: true,

@@ -36,15 +36,23 @@ interface Place {
   readonly data: string
   /** The words before each command. */
   readonly enter: readonly string[]
+  readonly more: readonly string[]
   readonly socket: string
   readonly port: number
 }
 
-/** Starts a private, empty, strict server on loopback; `root` needs no password. Its tables are on the disk, if there is one. */
-export async function startMariaDb(say: Say = sayOnStderr, disk?: Pick<SmallDisk, 'folder' | 'enter'>): Promise<MariaDbServer> {
+export interface MariaDbOptions {
+  /** Where the tables are. */
+  readonly disk?: Pick<SmallDisk, 'folder' | 'enter'>
+  /** More arguments of the server. */
+  readonly more?: readonly string[]
+}
+
+/** Starts a private, empty, strict server on loopback; `root` needs no password. */
+export async function startMariaDb(say: Say = sayOnStderr, { disk, more = [] }: MariaDbOptions = {}): Promise<MariaDbServer> {
   const binaries = await findMariaDbBinaries(say)
   const folder = createRunFolder('mariadb')
-  const place = { folder, data: join(disk?.folder ?? folder, 'data'), enter: disk?.enter ?? [], socket: join(folder, 's'), port: await reservedPort() }
+  const place = { folder, data: join(disk?.folder ?? folder, 'data'), enter: disk?.enter ?? [], more, socket: join(folder, 's'), port: await reservedPort() }
   await makeDataFolder(binaries, place)
   let running = await launch(binaries, place)
   return {
@@ -110,7 +118,7 @@ async function launch(binaries: MariaDbBinaries, place: Place): Promise<Backgrou
       // disk at each of the many tables that tests create, nobody's statement times out behind them.
       '--innodb-flush-method=nosync', '--sync-frm=0',
       '--innodb-flush-log-at-trx-commit=2', '--innodb-buffer-pool-size=256M', '--innodb-log-file-size=128M',
-      '--innodb-use-native-aio=0',
+      '--innodb-use-native-aio=0', ...place.more,
     ],
   })
   await untilReady(started, async () => {

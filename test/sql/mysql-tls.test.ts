@@ -1,0 +1,125 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ExecutionContext } from 'ava'
+import { createConnection } from 'mysql2/promise'
+import { Unavailable } from '../../core/kernel/failure.ts'
+import { databaseTrouble } from '../../composition/service/foundation.ts'
+import { openDatabase } from '../../adapters/sql/engine/database.ts'
+import { migrationStatus } from '../../adapters/sql/engine/migrator.ts'
+import { secret } from '../../core/kernel/secret.ts'
+import { startMariaDb, type MariaDbServer } from '../support/components/mariadb.ts'
+import { needing } from '../support/components/needing.ts'
+import { borrowMysqlDatabase } from '../support/databases.ts'
+import { makeServerCertificate } from '../support/server-certificate.ts'
+
+const test = needing('mariadb')
+
+const folder = await mkdtemp(join(tmpdir(), 'moorage-tls-'))
+const fileOf = (name: string): string => join(folder, name)
+let server: MariaDbServer
+
+/** Gives the server a certificate, and writes its authority to `NAME.ca`. */
+const present = async (name: string, altNames?: string): Promise<void> => {
+  const { certificatePem, keyPem } = await makeServerCertificate(name, altNames)
+  await writeFile(fileOf('server.crt'), certificatePem)
+  await writeFile(fileOf('server.key'), keyPem)
+  await writeFile(fileOf(`${name}.ca`), certificatePem)
+}
+
+const administer = async (sql: string): Promise<void> => {
+  const connection = await createConnection({ socketPath: server.socket, user: 'root' })
+  await connection.query(sql)
+  await connection.end()
+}
+
+test.before(async () => {
+  await present('mysql-tls')
+  server = await startMariaDb(undefined, { more: [`--ssl-cert=${fileOf('server.crt')}`, `--ssl-key=${fileOf('server.key')}`, '--require-secure-transport=ON'] })
+  await administer('create database app character set utf8mb4')
+})
+test.after.always(async () => {
+  await server?.stop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const urlOf = (query: string, port = server.port): string => `mysql://root@localhost:${port}/app${query}`
+const trusted = (name: string): string => `?tls=required&ca=${encodeURIComponent(fileOf(`${name}.ca`))}`
+
+/** Asks with a new pool. */
+const ask = async (url: string): Promise<string> => {
+  const database = await openDatabase(url, { mysql: { connectTimeoutMilliseconds: 1500, statementTimeoutMilliseconds: 4000 } })
+  try {
+    const status = database.prepare((k) => k.raw("show session status like 'Ssl_version'"))
+    return (await database.first<{ readonly Value: string }>(status, {}))?.Value ?? ''
+  } finally {
+    await database.close()
+  }
+}
+
+/** Returns what the start of the service says of the failure. */
+const refusal = async (t: ExecutionContext, url: string): Promise<string> => {
+  const error = await t.throwsAsync(ask(url), { instanceOf: Unavailable })
+  return databaseTrouble({ databaseUrl: secret(url) }, error)
+}
+
+test.serial('statements, transactions and migrations go over TLS to a server that requires it', async (t) => {
+  t.regex(await ask(urlOf(trusted('mysql-tls'))), /^TLSv1\.[23]$/)
+  const database = await openDatabase(urlOf(trusted('mysql-tls')))
+  t.teardown(() => database.close())
+  const one = database.prepare((k) => k.raw('select 1 as one'))
+  t.deepEqual(await Promise.all(Array.from({ length: 20 }, () => database.transaction((tx) => tx.first(one, {})))), Array.from({ length: 20 }, () => ({ one: 1 })))
+  t.true((await migrationStatus(database)).length > 0)
+  const session = await database.openSchemaSession()
+  await session.close()
+})
+
+test.serial('without TLS such a server refuses', async (t) => {
+  const error = await t.throwsAsync(ask(urlOf('')))
+  t.regex(databaseTrouble({ databaseUrl: secret(urlOf('')) }, error), /insecure transport|Access denied/)
+})
+
+test.serial('an authority that is not trusted is refused, and named as the reason', async (t) => {
+  t.regex(await refusal(t, urlOf('?tls=required')), /self-signed certificate/)
+})
+
+test.serial('a server without TLS gets nothing from a client that requires it', async (t) => {
+  const plain = await borrowMysqlDatabase()
+  t.teardown(() => plain.giveBack())
+  const { port } = new URL(plain.url)
+  t.regex(await refusal(t, urlOf(trusted('mysql-tls'), Number(port))), /does not support secure connection/)
+})
+
+test.serial('a server that falls silent in the handshake is given up in time', async (t) => {
+  const sockets = new Set<Socket>()
+  const silent = createServer((client) => {
+    const upstream = connect(server.port, '127.0.0.1')
+    for (const socket of [client, upstream]) sockets.add(socket.on('error', () => undefined))
+    upstream.once('data', (greeting) => client.write(greeting))
+  })
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    silent.close()
+  })
+  t.regex(await refusal(t, urlOf(trusted('mysql-tls'), (silent.address() as AddressInfo).port)), /does not answer|ETIMEDOUT/)
+})
+
+test.serial('a certificate that is renewed is used, and one for another host is refused', async (t) => {
+  await present('mysql-tls-next')
+  await administer('flush ssl')
+  t.regex(await ask(urlOf(trusted('mysql-tls-next'))), /^TLSv1/)
+  t.regex(await refusal(t, urlOf(trusted('mysql-tls'))), /self-signed certificate/)
+  await present('mysql-tls-other', 'DNS:db.example')
+  await administer('flush ssl')
+  t.regex(await refusal(t, urlOf(trusted('mysql-tls-other'))), /db\.example/)
+})
+
+test('an address that cannot be verified, and a file without authorities, are refused before anything is sent', async (t) => {
+  await writeFile(fileOf('empty.ca'), '')
+  await t.throwsAsync(openDatabase('mysql://u:s3cret@127.0.0.1/n?tls=required'), { message: /must have the name of the host/ })
+  await t.throwsAsync(openDatabase('mysql://u:s3cret@[::1]/n?tls=required'), { message: /must have the name of the host/ })
+  await t.throwsAsync(openDatabase(urlOf('?tls=required&ca=/nowhere/ca.pem')), { message: /\/nowhere\/ca\.pem.*cannot be read \(ENOENT\)/ })
+  await t.throwsAsync(openDatabase(urlOf(trusted('empty'))), { message: /empty\.ca.*has no certificate/ })
+})
