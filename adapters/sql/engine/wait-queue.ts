@@ -19,10 +19,16 @@ export interface WaitQueue {
 
 interface Waiter {
   readonly done: (error: Unavailable | undefined) => void
-  readonly timer: NodeJS.Timeout
+  timer: NodeJS.Timeout
 }
 
-/** @param message the message of the `Unavailable` that a caller gets after a timeout. */
+/** A timer that is later than this shows that the process stood still: it was stopped, or other work kept the event loop. */
+const stillMilliseconds = 100
+
+/**
+ * The holders of the places stand still with this process. So a wait is longer by the time in which the process stood still.
+ * @param message the message of the `Unavailable` that a caller gets after a timeout.
+ */
 export const makeWaitQueue = (places: number, waitMilliseconds: number, message: string): WaitQueue => {
   let free = places
   // A map keeps the order and removes a cancelled waiter without a search.
@@ -38,11 +44,17 @@ export const makeWaitQueue = (places: number, waitMilliseconds: number, message:
     take: (done) => {
       if (tryTake()) return done(undefined)
       const ticket = nextTicket++
-      const timer = setTimeout(() => {
+      const start = (milliseconds: number): NodeJS.Timeout => {
+        const due = performance.now() + milliseconds
+        return setTimeout(() => end(performance.now() - due), milliseconds)
+      }
+      const waiter: Waiter = { done, timer: start(waitMilliseconds) }
+      const end = (late: number): void => {
+        if (late > stillMilliseconds) return void (waiter.timer = start(Math.min(late, waitMilliseconds)))
         waiters.delete(ticket)
         done(new Unavailable(message))
-      }, waitMilliseconds)
-      waiters.set(ticket, { done, timer })
+      }
+      waiters.set(ticket, waiter)
     },
     release: () => {
       for (const [ticket, waiter] of waiters) {
