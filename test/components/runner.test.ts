@@ -126,6 +126,7 @@ const alone: Readonly<Record<string, readonly [file: string, text: string]>> = {
   'replaces the clock': ['test/kernel/x.test.ts', "import sinon from 'sinon'"],
   'changes the environment': ['test/kernel/x.test.ts', "process.env['HOME'] = '/'"],
   'acts before each test': ['test/kernel/x.test.ts', 'test.beforeEach(() => undefined)'],
+  'waits at its top level': ['test/sql/x.test.ts', "import test from 'ava'\nconst folder = await mkdtemp('x')"],
   'uses the context of tests': ['test/http/x.test.ts', 'const test = anyTest as TestFn<{ port: number }>'],
   'uses the context of tests with a component': ['test/bus/x.test.ts', "const test = needing<{ port: number }>('nats')"],
   'kills its component': ['test/bus/x.test.ts', "const test = needing('nats')\nawait nats.kill()"],

@@ -1,4 +1,5 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtempSync } from 'node:fs'
+import { rm, writeFile } from 'node:fs/promises'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,7 +17,7 @@ import { makeServerCertificate } from '../support/server-certificate.ts'
 
 const test = needing('mariadb')
 
-const folder = await mkdtemp(join(tmpdir(), 'moorage-tls-'))
+const folder = mkdtempSync(join(tmpdir(), 'moorage-tls-'))
 const fileOf = (name: string): string => join(folder, name)
 let server: MariaDbServer
 

@@ -14,9 +14,9 @@ const ownByFolder = /^test\/(?:arch|components|faults|fresh-clone|inputs|matrix|
 
 /**
  * What a file may not do beside others: start a service as a process, end or change its own process, replace the clock, act before each test, or use
- * the context of tests, which is one for the process.
+ * the context of tests, which is one for the process. Nor may it wait at its top level: ava runs the tests once the files before it are loaded.
  */
-const ownByText = /service-process|small-disk|from 'sinon'|process\.(?:chdir|exit|kill|on|once|umask)\(|process\.env\[|\.(?:before|after)Each\(|as TestFn<|needing</
+const ownByText = /service-process|small-disk|from 'sinon'|process\.(?:chdir|exit|kill|on|once|umask)\(|process\.env\[|\.(?:before|after)Each\(|as TestFn<|needing<|^(?:(?:const|let) [^=\n]*= )?await /m
 
 /** What makes the tests of a file wait for components and other processes. */
 const waiting = /needing\(|node:child_process/
