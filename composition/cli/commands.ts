@@ -348,7 +348,7 @@ export const describeUsage: Describe = (program, run, context) => {
     .requiredOption(...month)
     .option('--final', 'make it final now; what is reported later does not count unless the month is reopened')
     .addHelpText('after', `
-The service does this by itself. A month may be closed again for events that arrived later, until it is final.
+The service does this by itself. A month may be closed again for events that arrived later, until it is final. An interrupt (Ctrl-C) changes nothing.
 ${examples('moorage usage close --org acme --month 2026-11', 'moorage usage close --org acme --month 2026-11 --final')}`)
     .action((options: UsageCloseOptions) => run(async () => (await import('./usage.ts')).usageClose(context, options)))
 

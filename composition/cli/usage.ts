@@ -69,18 +69,29 @@ const progressOn = (context: CommandContext): NonNullable<CloseInput['onProgress
   }
 }
 
+/** An interrupt ends the work in order: the next command would otherwise wait until the lease of the month has ended. */
 const closeAs = (operation: string, as: CloseInput['as']) => (context: CommandContext, options: UsageMonthOptions): Promise<ExitCode> =>
   onMonth(context, options, async ({ container }, place) => {
     const close = container.resolve(CloseMonthToken)
-    const closed = await close(operatorCall(operation), { ...place, ...(as === undefined ? {} : { as }), onProgress: progressOn(context) })
-    if (isLeft(closed)) {
-      context.say(closed.left.message)
-      return 1
+    const interrupt = new AbortController()
+    const forget = context.onInterrupt?.(() => interrupt.abort())
+    try {
+      const closed = await close(operatorCall(operation, interrupt.signal), { ...place, ...(as === undefined ? {} : { as }), onProgress: progressOn(context) })
+      if (isLeft(closed)) {
+        context.say(closed.left.message)
+        return 1
+      }
+      const { month, isNew, objectCount } = closed.right
+      if (options.json === true) printJson(context, { month: monthText(month.month), revision: month.revision, status: month.status, inputHash: month.inputHash, isNew, objects: objectCount })
+      else context.print(isNew ? `Revision ${month.revision} of ${monthText(month.month)} is ${month.status}: ${objectCount} objects.` : `Revision ${month.revision} of ${monthText(month.month)} is ${month.status} already; nothing has changed.`)
+      return 0
+    } catch (error) {
+      if (!interrupt.signal.aborted) throw error
+      context.say('Interrupted. The month has not changed.')
+      return 130
+    } finally {
+      forget?.()
     }
-    const { month, isNew, objectCount } = closed.right
-    if (options.json === true) printJson(context, { month: monthText(month.month), revision: month.revision, status: month.status, inputHash: month.inputHash, isNew, objects: objectCount })
-    else context.print(isNew ? `Revision ${month.revision} of ${monthText(month.month)} is ${month.status}: ${objectCount} objects.` : `Revision ${month.revision} of ${monthText(month.month)} is ${month.status} already; nothing has changed.`)
-    return 0
   })
 
 /** Computes a month of an account now. */

@@ -17,12 +17,12 @@ import type { Settings } from '../config/settings.ts'
 import type { Container } from '../container.ts'
 
 /** Returns a call by the operator of the service: without a signed-in user, from this machine. */
-export const operatorCall = (operation: string): Call => ({
+export const operatorCall = (operation: string, signal = new AbortController().signal): Call => ({
   principal: undefined,
   requestId: randomUUID(),
   sourceIp: '127.0.0.1',
   operation,
-  signal: new AbortController().signal,
+  signal,
 })
 
 /** Returns the dependencies of creating an account, for the start and for the operator's commands. */

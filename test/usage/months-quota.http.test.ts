@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import test from 'ava'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
+import type { CommandContext } from '../../composition/cli/command-context.ts'
 import { runCommandLine } from '../../composition/cli/command-line.ts'
 import { operatorCall } from '../../composition/service/operator.ts'
 import { makeAddAuthority } from '../../core/contracts/authorities.ts'
@@ -128,14 +129,25 @@ test.serial('the commands close, explain and reopen a month', async (t) => {
   const created = monthEnd(month) - 3600
   const uid = randomUUID()
   await report(contract.uid, [heard(created), object(uid, created, 2000), { id: randomUUID(), type: 'object.deleted', time: iso(created + 1800), product: 'dbProduct', group: 'kubedb.example', kind: 'Postgres', uid, namespace: 'shop', namespaceUID, name: 'orders', generation: 2, createdAt: iso(created) }])
-  const run = async (...words: readonly string[]) => {
+  const runWith = async (context: Partial<CommandContext>, words: readonly string[]) => {
     const [out, err] = [[] as string[], [] as string[]]
-    const code = await runCommandLine(['usage', ...words], { environment, print: (text) => void out.push(text), say: (text) => void err.push(text) })
+    const code = await runCommandLine(['usage', ...words], { environment, print: (text) => void out.push(text), say: (text) => void err.push(text), ...context })
     return { code, out: out.join('\n'), err: err.join('\n') }
   }
+  const run = (...words: readonly string[]) => runWith({}, words)
   const place = ['--org', org, '--month', monthText(month)]
   const reopenedTooEarly = await run('reopen', ...place)
   t.is(reopenedTooEarly.code, 1)
+  const said: string[] = []
+  let interrupt = (): void => undefined
+  const onInterrupt = (listener: () => void) => {
+    interrupt = listener
+    return () => undefined
+  }
+  const interrupted = await runWith({ onInterrupt, say: (text) => void (said.push(text), interrupt()) }, ['close', ...place, '--final'])
+  t.is(interrupted.code, 130, said.join('\n'))
+  t.deepEqual([interrupted.out, said.length > 1, said.at(-1)], ['', true, 'Interrupted. The month has not changed.'])
+  // The lease of the month is free at once.
   const closed = await run('close', ...place, '--final')
   t.is(closed.code, 0, closed.err)
   t.regex(closed.out, /^Revision 1 of \d{4}-\d{2} is final: 1 objects\.$/m)
