@@ -111,6 +111,8 @@ async function launch(binaries: MariaDbBinaries, place: Place): Promise<Backgrou
     arguments: [
       ...words, '--no-defaults', ...sharedArguments(binaries, place), `--socket=${place.socket}`, `--pid-file=${join(place.folder, 'pid')}`,
       `--port=${place.port}`, '--skip-networking=0', '--bind-address=127.0.0.1', '--skip-name-resolve',
+      // A test process that computes, or is starved, does not answer for longer than the ten seconds of the default.
+      '--connect-timeout=120', '--net-read-timeout=120', '--net-write-timeout=120',
       '--skip-log-bin', '--performance-schema=OFF', '--max-connections=500', '--max-connect-errors=1000000',
       '--character-set-server=utf8mb4', '--default-storage-engine=InnoDB',
       '--sql-mode=STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_DATE,NO_ZERO_IN_DATE,NO_ENGINE_SUBSTITUTION',

@@ -27,7 +27,7 @@ export async function startNats(port: number, configure: (storeFolder: string) =
     const configuration = join(folder, 'nats.conf')
     writeFileSync(configuration, configure(join(folder, `store-${store}`)))
     const started = startProcess({ name: 'nats-server', file, folder, arguments: ['-c', configuration] })
-    await untilReady(started, () => answers(port), 20_000)
+    await untilReady(started, () => answers(port), 60_000)
     return started
   }
   let running: BackgroundProcess
