@@ -45,7 +45,7 @@ const readTls = async (host: string | undefined, authorityFile: string): Promise
   if (authorityFile === '') return {}
   const named = `The file ${authorityFile}, which the database URL names as ca,`
   const ca = await readFile(authorityFile, 'utf8').catch((cause: NodeJS.ErrnoException) => {
-    throw new Error(`${named} cannot be read (${cause.code ?? 'unknown'}).`, { cause })
+    throw new Error(`${named} cannot be read.`, { cause })
   })
   // An empty file would count as none.
   if (!ca.includes('-----BEGIN CERTIFICATE-----')) throw new Error(`${named} has no certificate in PEM.`)

@@ -132,7 +132,7 @@ function resultText({ baseUrl, adminToken }: TestService, folder: string, databa
         ]
       : [`Database and keys are there too. With --serve the service stays, and shows JSON and CSV.`]),
     'Commands on these data, such as `npx moorage usage explain --help`, need',
-    `  export MOORAGE_DATA_DIR=${folder} MOORAGE_DATABASE_URL=${databaseUrl} MOORAGE_DEPLOYMENT_TYPE=VendorHosted MOORAGE_BILLING_ENABLED=true`,
+    `  export MOORAGE_DATA_DIR='${folder}' MOORAGE_DATABASE_URL='${databaseUrl}' MOORAGE_DEPLOYMENT_TYPE=VendorHosted MOORAGE_BILLING_ENABLED=true`,
   ]
   return `${lines.join('\n')}\n`
 }
