@@ -331,6 +331,19 @@ test('a join by a bind reads by index', async (t) => {
   for (const step of steps) t.regex(step, /^SEARCH [tu] USING/)
 })
 
+test('the lock on the file remains when another connection is opened and closed', async (t) => {
+  const { path, database, things } = await openScratch()
+  t.teardown(() => database.close())
+  const locks = () => readFileSync('/proc/locks', 'utf8').split('\n').filter((line) => line.includes(`POSIX  ADVISORY  READ ${process.pid} `) && line.includes(`:${statSync(path).ino} `))
+  await namesIn(database, things)
+  t.is(locks().length, 1)
+  // As a start does, which migrates the database that it has read.
+  const session = await database.openSchemaSession()
+  t.is(locks().length, 1, 'without it, a process with an older SQLite removes the WAL when it closes the file')
+  await session.close()
+  t.is(locks().length, 1)
+})
+
 test('the file is for its owner alone', async (t) => {
   const { path, database } = await openScratch()
   await database.close()

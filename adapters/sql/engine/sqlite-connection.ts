@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { closeSync, openSync } from 'node:fs'
+import { accessSync, closeSync, constants, openSync } from 'node:fs'
 import { bindValues, encodeForSqlite } from './prepare.ts'
 import type { Bind, RunResult, Statement } from '../kit/statement.ts'
 
@@ -29,7 +29,7 @@ const keptStatements = 2000
  * survives a crash of the process. A power failure may undo the last commits before it, but does not corrupt the file.
  */
 export const openSqliteConnection = (source: string | Buffer, mode: 'read-write' | 'read-only'): SqliteConnection => {
-  if (typeof source === 'string' && source !== ':memory:') closeSync(openSync(source, 'a', 0o600))
+  if (typeof source === 'string' && source !== ':memory:') createUnlessPresent(source)
   // A wait in the driver would block the whole process. Longer waits happen here, between attempts.
   const raw = new Database(source, { timeout: 10 })
   raw.pragma('journal_mode = WAL')
@@ -38,6 +38,19 @@ export const openSqliteConnection = (source: string | Buffer, mode: 'read-write'
   raw.pragma('trusted_schema = OFF')
   if (mode === 'read-only') raw.pragma('query_only = ON')
   return wrapSqliteConnection(raw)
+}
+
+/**
+ * A file that exists must never be opened here: to close it again would release the locks that other connections of this process hold
+ * on it (POSIX). The next process that closes its connection would then remove the WAL, with all later changes.
+ */
+const createUnlessPresent = (path: string): void => {
+  try {
+    closeSync(openSync(path, 'ax', 0o600))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    accessSync(path, constants.R_OK | constants.W_OK)
+  }
 }
 
 const wrapSqliteConnection = (raw: Database.Database): SqliteConnection => {
