@@ -7,7 +7,7 @@ import type { AssembledRoute } from '../assemble.ts'
 import { bindRoute } from './bind-route.ts'
 import type { BinderDeps, NodeHandler } from './binder-deps.ts'
 import type { Connections, HttpLimits, NoteEndless, TlsKeys } from './connections.ts'
-import { httpLimits, shareWithTls, watchConnections } from './connections.ts'
+import { connectionLimit, httpLimits, shareWithTls, watchConnections } from './connections.ts'
 import type { DialectAt, GuardDeps, Pages } from './request/guard.ts'
 import { answerUnrouted, codingRefusal, makeDialectAt, makeFirst, makeGuard, makeMethodsAt } from './request/guard.ts'
 import { contextOf } from './request/request-context.ts'
@@ -70,7 +70,7 @@ const tune = (server: Server, limits: HttpLimits): void => {
   // Longer than load balancers keep connections, so that the service never closes one that a load balancer is about to use.
   server.keepAliveTimeout = limits.keepAlive
   server.maxRequestsPerSocket = 1_000
-  server.maxConnections = 20_000
+  server.maxConnections = connectionLimit()
   Object.assign(server, {
     // Node reads this when it starts to listen; the default is 30 s. restify passes no options to Node.
     connectionsCheckingInterval: lookMs,

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -25,6 +26,25 @@ export const httpLimits: HttpLimits = {
   unread: 30_000,
   keepAlive: 75_000,
 }
+
+const mostConnections = 20_000
+
+/** The limits of this process, or none where the system has no such file. */
+const ownLimits = (): string => {
+  try {
+    return readFileSync('/proc/self/limits', 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+/**
+ * Returns how many connections a listener accepts: 20,000, and at most a third of the files that this process may have open. The rest is for
+ * the database, clusters, files, and the listener of operators, which must answer when clients have taken all that they can get.
+ * @param limits the text of `/proc/self/limits`.
+ */
+export const connectionLimit = (limits = ownLimits()): number =>
+  Math.min(mostConnections, Math.floor(Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity) / 3))
 
 /** Milliseconds for which a connection is still read after its last answer, so that closing does not reset that answer. */
 export const lingerMs = 2_000
