@@ -283,8 +283,8 @@ behindProxy('a database that refuses connections is unavailable', async (t, { pr
 
 behindProxy('the session has our settings, whatever the server defaults to', async (t, { database }) => {
   const isolation = (await isMariaDb(database)) ? '@@tx_isolation' : '@@transaction_isolation'
-  const [row] = await database.query<Record<string, unknown>>((k) => k.raw(`select ${isolation} as isolation, @@time_zone as zone, @@sql_mode as mode, @@collation_connection as collation`))
-  t.like(row, { isolation: 'READ-COMMITTED', zone: '+00:00', collation: 'utf8mb4_bin' })
+  const [row] = await database.query<Record<string, unknown>>((k) => k.raw(`select ${isolation} as isolation, @@time_zone as zone, @@sql_mode as mode, @@autocommit as autocommit, @@collation_connection as collation`))
+  t.like(row, { isolation: 'READ-COMMITTED', zone: '+00:00', autocommit: 1, collation: 'utf8mb4_bin' })
   t.regex(String(row!['mode']), /STRICT_ALL_TABLES/)
   t.true(Math.abs((await database.now()) - Date.now()) < 5000)
 })

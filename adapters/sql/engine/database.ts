@@ -122,3 +122,26 @@ export const makeDatabaseHealth = (database: SqlDatabase): (() => Promise<Databa
     }
   }
 }
+
+/** The least `max_allowed_packet` of a server, in bytes. A statement may have 4 MiB of values. */
+const leastPacket = 16 * 1024 * 1024
+
+/**
+ * Returns a sentence for each setting of a MySQL or MariaDB server that makes changes fail, or lets the server lose what it acknowledged.
+ * They are settings that a session cannot change. Empty for SQLite.
+ */
+export const unsuitableSettings = async (database: SqlDatabase): Promise<readonly string[]> => {
+  if (database.dialect === 'sqlite') return []
+  const names = ['max_allowed_packet', 'log_bin', 'binlog_format', 'read_only', 'innodb_flush_log_at_trx_commit']
+  const rows = await database.query<{ readonly Variable_name: string; readonly Value: string }>((k) =>
+    k.raw(`show global variables where variable_name in (${names.map(() => '?').join(', ')})`, names),
+  )
+  const values = new Map(rows.map((row) => [row.Variable_name, row.Value]))
+  const has = (name: string, value: string): boolean => values.get(name) === value
+  return [
+    ...(has('read_only', 'OFF') ? [] : ['The server is read-only. Connect to the primary server.']),
+    ...(Number(values.get('max_allowed_packet')) < leastPacket ? [`max_allowed_packet is ${values.get('max_allowed_packet')}: large changes fail. Set it to ${leastPacket} or more.`] : []),
+    ...(has('log_bin', 'ON') && has('binlog_format', 'STATEMENT') ? ['binlog_format is STATEMENT: the server refuses changes. Set it to ROW or MIXED.'] : []),
+    ...(has('innodb_flush_log_at_trx_commit', '1') ? [] : ['innodb_flush_log_at_trx_commit is not 1: if the machine of the server fails, acknowledged changes are lost. Set it to 1.']),
+  ]
+}

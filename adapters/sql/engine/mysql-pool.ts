@@ -201,13 +201,34 @@ const limitsOf = (statementTimeoutMilliseconds: number): ServerLimits => ({
   schemaLockSeconds: 5,
 })
 
-/** The settings of every session, regardless of the server's defaults. */
+/**
+ * The settings of every session, regardless of the server's defaults. An administrator can change each of them for the whole server, and each
+ * changes what a statement does: without autocommit, what is written outside a transaction is lost when its connection ends.
+ */
 const sessionSettings = (version: string, limits: ServerLimits): string => {
   const statementLimit = /mariadb/i.test(version)
     ? `max_statement_time = ${limits.statementMilliseconds / 1000}`
     : `max_execution_time = ${limits.statementMilliseconds}`
-  return `set session sql_mode = '${sqlMode}', session time_zone = '+00:00', session innodb_lock_wait_timeout = ${limits.rowLockSeconds}, `
-    + `session lock_wait_timeout = ${limits.schemaLockSeconds}, session ${statementLimit}`
+  const settings = [
+    'autocommit = 1',
+    'completion_type = 0',
+    `sql_mode = '${sqlMode}'`,
+    `time_zone = '+00:00'`,
+    'foreign_key_checks = 1',
+    'unique_checks = 1',
+    'sql_auto_is_null = 0',
+    'sql_safe_updates = 0',
+    'sql_big_selects = 1',
+    'sql_select_limit = 18446744073709551615',
+    // 1 KiB by default on MySQL, 1 MiB on MariaDB.
+    'group_concat_max_len = 1048576',
+    // Longer than the pool keeps an idle connection, or a statement meets one that the server closes.
+    'wait_timeout = 3600',
+    `innodb_lock_wait_timeout = ${limits.rowLockSeconds}`,
+    `lock_wait_timeout = ${limits.schemaLockSeconds}`,
+    statementLimit,
+  ]
+  return `set ${settings.map((setting) => `session ${setting}`).join(', ')}`
 }
 
 const setUp = (connection: Connection, waitMilliseconds: number, limits: ServerLimits, done: (failed: unknown) => void): void => {
@@ -222,7 +243,7 @@ const setUp = (connection: Connection, waitMilliseconds: number, limits: ServerL
   connection.query('select version() as version', (error, rows) => {
     if (error !== null) return end(error)
     const version = (rows as { version: string }[])[0]?.version ?? ''
-    connection.query('set session transaction isolation level read committed', (isolationError) => {
+    connection.query('set session transaction isolation level read committed, read write', (isolationError) => {
       if (isolationError !== null) return end(isolationError)
       connection.query(sessionSettings(version, limits), (settingsError) => end(settingsError ?? undefined))
     })

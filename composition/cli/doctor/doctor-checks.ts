@@ -13,7 +13,7 @@ import { makeSecretBox, readKeyringFile } from '../../../adapters/security/keyri
 import { systemEntropy } from '../../../adapters/system/system-entropy.ts'
 import { readTlsIdentity } from '../../../adapters/security/tls-identity.ts'
 import { makeSqlBusIdentityStore } from '../../../adapters/sql/bus/bus-store.ts'
-import { openDatabase } from '../../../adapters/sql/engine/database.ts'
+import { openDatabase, unsuitableSettings } from '../../../adapters/sql/engine/database.ts'
 import { migrationStatus } from '../../../adapters/sql/engine/migrator.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import { openSharedClock, worstSkewMs } from '../../../adapters/system/shared-clock.ts'
@@ -87,7 +87,7 @@ export const checkTls = ({ tls, tlsCertificate, tlsKey }: Settings): Finding => 
   return ok(subject, `${tlsCertificate} and ${tlsKey} belong together, until ${until}.`)
 }
 
-/** Checks the database, its schema, and the difference between its clock and that of this machine. */
+/** Checks the database, the settings of its server, its schema, and the difference between its clock and that of this machine. */
 export const checkDatabase = async (settings: Settings): Promise<readonly Finding[]> => {
   const { dataDir, keyring } = settings
   const url = settings.databaseUrl.reveal()
@@ -99,7 +99,13 @@ export const checkDatabase = async (settings: Settings): Promise<readonly Findin
     const { dialect, now } = database
     const before = performance.now()
     const clock = await openSharedClock({ ask: now })
-    return [ok('database', `The ${dialect} database answers in ${Math.round(performance.now() - before)} ms.`), skewFinding(-clock.skewMs()), await schemaFinding(database), ...(await lostKeys(database, keyring))]
+    return [
+      ok('database', `The ${dialect} database answers in ${Math.round(performance.now() - before)} ms.`),
+      ...(await unsuitableSettings(database)).map((message) => warning('database', message)),
+      skewFinding(-clock.skewMs()),
+      await schemaFinding(database),
+      ...(await lostKeys(database, keyring)),
+    ]
   } catch (error) {
     return [problem('database', databaseTrouble(settings, error))]
   } finally {

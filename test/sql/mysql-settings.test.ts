@@ -1,0 +1,77 @@
+import { createConnection } from 'mysql2/promise'
+import { openDatabase, unsuitableSettings } from '../../adapters/sql/engine/database.ts'
+import { migrateUp, migrationStatus } from '../../adapters/sql/engine/migrator.ts'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
+import { startMariaDb, type MariaDbServer } from '../support/components/mariadb.ts'
+import { needing } from '../support/components/needing.ts'
+import { makeThings, namesIn, prepareThings } from './scratch.ts'
+
+const test = needing('mariadb')
+
+let server: MariaDbServer
+
+/** Settings of a server that each change what a session does unless it has its own. */
+const unusual = [
+  '--autocommit=0', '--completion-type=RELEASE', '--sql-mode=PIPES_AS_CONCAT,ANSI_QUOTES,NO_BACKSLASH_ESCAPES', '--default-time-zone=+13:00',
+  '--transaction-isolation=READ-UNCOMMITTED', '--character-set-server=latin1', '--collation-server=latin1_swedish_ci',
+  '--wait-timeout=1', '--group-concat-max-len=1024', '--div-precision-increment=1', '--auto-increment-increment=7',
+  '--innodb-force-primary-key=ON', '--lower-case-table-names=1',
+]
+
+const administer = async (sql: string): Promise<void> => {
+  const connection = await createConnection({ socketPath: server.socket, user: 'root' })
+  await connection.query(sql)
+  await connection.end()
+}
+
+test.before(async () => {
+  server = await startMariaDb(undefined, { more: unusual })
+  await administer('create database app')
+  await administer('create database migrated')
+  await administer('set global tx_read_only = 1, global sql_auto_is_null = 1, global sql_safe_updates = 1, global sql_select_limit = 1, global foreign_key_checks = 0, global unique_checks = 0')
+})
+test.after.always(() => server?.stop())
+
+const opened = async <A>(body: (database: SqlDatabase) => Promise<A>, name = 'app'): Promise<A> => {
+  const database = await openDatabase(server.url(name))
+  try {
+    return await body(database)
+  } finally {
+    await database.close()
+  }
+}
+
+test.serial('a server with unusual settings keeps what is written outside of a transaction', async (t) => {
+  await opened(async (database) => {
+    await makeThings(database)
+    const things = prepareThings(database)
+    await database.run(things.add, { name: 'a' })
+    await database.run(things.add, { name: 'b' })
+    await opened(async (other) => t.deepEqual(await namesIn(other, things), ['a', 'b']))
+  })
+  await opened(async (database) => t.deepEqual(await namesIn(database, prepareThings(database)), ['a', 'b']))
+})
+
+test.serial('a server with unusual settings is migrated, and an idle connection to it remains', async (t) => {
+  await opened(async (database) => {
+    await migrateUp(database)
+    // The server would close an idle connection after a second.
+    const connectionOf = async (): Promise<unknown> => database.query((k) => k.raw('select connection_id() as id'))
+    const first = await connectionOf()
+    await new Promise((resolve) => setTimeout(resolve, 2500))
+    t.deepEqual(await connectionOf(), first)
+  }, 'migrated')
+  await opened(async (database) => t.true((await migrationStatus(database)).every(({ state }) => state === 'done')), 'migrated')
+})
+
+test.serial('settings that no session can change are reported, each with a value that is suitable', async (t) => {
+  const report = (): Promise<readonly string[]> => opened(unsuitableSettings)
+  await administer('set global innodb_flush_log_at_trx_commit = 1')
+  t.deepEqual(await report(), [])
+  await administer('set global innodb_flush_log_at_trx_commit = 2, global max_allowed_packet = 1048576, global read_only = 1')
+  const found = await report()
+  t.is(found.length, 3)
+  t.regex(found[0]!, /read-only/)
+  t.regex(found[1]!, /max_allowed_packet is 1048576/)
+  t.regex(found[2]!, /innodb_flush_log_at_trx_commit is not 1/)
+})
