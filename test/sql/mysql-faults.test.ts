@@ -57,6 +57,10 @@ const adding = (database: SqlDatabase, things: Things) =>
     unaudited,
   )
 
+const names = ['a', 'b', 'c', 'd', 'e']
+/** Rows that a server searches for hours, and does not find. */
+const endless = `${names.map((name) => `information_schema.collations as ${name}`).join(', ')} where ${names.map((name) => `${name}.id`).join(' + ')} < 0`
+
 /** Connections that were being made when the fault ended may hold their places for a moment longer. */
 const soon = async <A>(attempt: () => Promise<A>): Promise<A> => {
   for (let left = 200; ; left--) {
@@ -248,10 +252,47 @@ behindProxy('a caller who waits too long for a connection gets a failure, and th
 behindProxy('a slow statement is ended by the server, and its connection stays', async (t, { proxy, database, things }) => {
   await namesIn(database, things)
   const before = proxy.connections()
-  await t.throwsAsync(database.query((k) => k.raw('select count(*) from information_schema.collations as a, information_schema.collations as b, information_schema.collations as c, information_schema.collations as d where a.id + b.id + c.id + d.id < 0')), { instanceOf: Unavailable })
+  await t.throwsAsync(database.query((k) => k.raw(`select count(*) from ${endless}`)), { instanceOf: Unavailable })
   t.is(proxy.connections(), before)
   t.deepEqual(await namesIn(database, things), [])
 })
+
+behindProxy('a change that is refused because it takes too long is ended on the server, with its transaction', async (t, { database, direct, things }) => {
+  await direct.run(things.add, { name: 'x' })
+  // It takes hours. MariaDB would end it by itself.
+  const unlimited = (await isMariaDb(direct)) ? 'set statement max_statement_time = 0 for ' : ''
+  const slow = `${unlimited}insert into things (name) select 'y' from ${endless}`
+  await t.throwsAsync(
+    adding(database, things).run(callOf(), async ({ tx }) => {
+      await tx.first(things.lock, { name: 'x' })
+      return right(await tx.query((k) => k.raw(slow)))
+    }),
+    { instanceOf: Unavailable, message: /in time|does not answer/ },
+  )
+  await soon(() => direct.transaction((tx) => tx.first(things.lock, { name: 'x' })))
+  await t.throwsAsync(database.query((k) => k.raw(slow)), { instanceOf: Unavailable })
+  await until('the server executes neither statement', async () => {
+    const executed = await direct.query<{ info: string | null }>((k) => k.raw('select info as info from information_schema.processlist'))
+    return executed.some(({ info }) => info === slow) ? undefined : true
+  })
+  t.deepEqual(await namesIn(database, things), ['x'])
+})
+
+behindProxy('the locks of a client whose machine fails are freed', async (t, { proxy, database, direct, things }) => {
+  await direct.run(things.add, { name: 'x' })
+  const outcome = adding(database, things).run(callOf(), async ({ tx }) => {
+    await tx.first(things.lock, { name: 'x' })
+    // From here on nothing reaches the server, not even the end of the connection.
+    proxy.pause()
+    return right(await tx.first(things.lock, { name: 'x' }))
+  })
+  await t.throwsAsync(outcome, { instanceOf: Unavailable })
+  await until('the row can be locked', () => direct.transaction((tx) => tx.first(things.lock, { name: 'x' })).catch((error: unknown) => {
+    if (error instanceof Unavailable) return undefined
+    throw error
+  }))
+  t.pass()
+}, { mysql: { ...hasty.mysql, idleTimeoutMilliseconds: 1000 } })
 
 behindProxy('a change that waits too long for a lock fails with a request to try again', async (t, { database, direct, things }) => {
   await direct.run(things.add, { name: 'x' })

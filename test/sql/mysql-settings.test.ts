@@ -14,7 +14,7 @@ let server: MariaDbServer
 const unusual = [
   '--autocommit=0', '--completion-type=RELEASE', '--sql-mode=PIPES_AS_CONCAT,ANSI_QUOTES,NO_BACKSLASH_ESCAPES', '--default-time-zone=+13:00',
   '--transaction-isolation=READ-UNCOMMITTED', '--character-set-server=latin1', '--collation-server=latin1_swedish_ci',
-  '--wait-timeout=1', '--group-concat-max-len=1024', '--div-precision-increment=1', '--auto-increment-increment=7',
+  '--wait-timeout=1', '--net-write-timeout=1', '--net-read-timeout=1', '--group-concat-max-len=1024', '--div-precision-increment=1', '--auto-increment-increment=7',
   '--innodb-force-primary-key=ON', '--lower-case-table-names=1',
 ]
 

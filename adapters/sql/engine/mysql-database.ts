@@ -85,7 +85,7 @@ const attempt = (parts: Parts, statement: Statement, binds: Binds, deadline: num
     const late = timedOut(shownText(statement))
     if (inUse !== undefined) {
       pool.note(late)
-      pool.destroy(inUse)
+      pool.abandon(inUse)
     }
     answered(late, [])
   }, Math.max(deadline - performance.now(), 1))
@@ -181,7 +181,7 @@ const transaction = async <A>({ pool, surroundings, composer }: Parts, work: (tx
 }
 
 const rollBack = async (pool: MysqlPool, connection: PoolConnection, state: TransactionState): Promise<void> => {
-  if (state.broken !== undefined && isConnectionLost(state.broken.error)) return pool.destroy(connection)
+  if (state.broken !== undefined && isConnectionLost(state.broken.error)) return pool.abandon(connection)
   try {
     await inTransaction(pool, connection, 'rollback')
     pool.release(connection)

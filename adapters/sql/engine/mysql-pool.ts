@@ -1,5 +1,6 @@
 import mysql, { type Connection, type Pool, type PoolConnection, type PoolOptions } from 'mysql2'
 import { isConnectionLost } from '../kit/driver-errors.ts'
+import { makeAbandonedStatements } from './mysql-abandoned.ts'
 import { makeSilence, type Silence } from './mysql-liveness.ts'
 import { isTimedOut, timedOut } from './mysql-statement.ts'
 import { makeWaitQueue, type QueueLoad, type WaitQueue } from './wait-queue.ts'
@@ -23,11 +24,14 @@ export interface MysqlOptions {
   readonly acquireTimeoutMilliseconds?: number
   /** From the request for a connection to the last row. The connection of a statement that takes longer is destroyed. */
   readonly statementTimeoutMilliseconds?: number
+  /** How long a connection that is not in use is kept. */
+  readonly idleTimeoutMilliseconds?: number
 }
 
 export interface Limits {
   readonly connectionLimit: number
   readonly connectTimeoutMilliseconds: number
+  readonly idleTimeoutMilliseconds: number
   readonly statementTimeoutMilliseconds: number
 }
 
@@ -42,6 +46,8 @@ export interface MysqlPool {
   release(connection: PoolConnection): void
   /** Closes a connection that is in use and is no longer reliable. */
   destroy(connection: PoolConnection): void
+  /** Closes a connection whose statement timed out. The server ends the statement and rolls back its transaction, if it can be reached. */
+  abandon(connection: PoolConnection): void
   /** Records how a statement ended, for later statements. */
   note(error: unknown): void
   /** Opens a connection outside the pool, without limits on its statements. */
@@ -72,6 +78,7 @@ export const makeMysqlPool = (place: MysqlPlace, options: MysqlOptions): MysqlPo
   const limits = {
     connectionLimit,
     connectTimeoutMilliseconds: options.connectTimeoutMilliseconds ?? 3000,
+    idleTimeoutMilliseconds: options.idleTimeoutMilliseconds ?? 20_000,
     statementTimeoutMilliseconds: options.statementTimeoutMilliseconds ?? 4500,
   }
   const pool = mysql.createPool({
@@ -79,14 +86,14 @@ export const makeMysqlPool = (place: MysqlPlace, options: MysqlOptions): MysqlPo
     connectionLimit,
     // Must be below the limit, or mysql2 keeps idle connections forever.
     maxIdle: Math.max(connectionLimit - 1, 1),
-    idleTimeout: 60_000,
+    idleTimeout: limits.idleTimeoutMilliseconds,
   })
   const places = makeWaitQueue(
     connectionLimit,
     options.acquireTimeoutMilliseconds ?? 2000,
     'The database is busy: no connection came free in time. Try again.',
   )
-  const ready = new WeakSet<object>()
+  const ready = new WeakMap<object, string>()
   const open = new Set<PoolConnection>()
   const lent = new Set<PoolConnection>()
   const silence = makeSilence({
@@ -112,6 +119,7 @@ export const makeMysqlPool = (place: MysqlPlace, options: MysqlOptions): MysqlPo
     connection.destroy()
     places.release()
   }
+  const abandoned = makeAbandonedStatements({ open: () => openUnbounded(place, limits), waitMilliseconds: limits.statementTimeoutMilliseconds })
   return {
     limits,
     load: () => places.load(),
@@ -126,6 +134,10 @@ export const makeMysqlPool = (place: MysqlPlace, options: MysqlOptions): MysqlPo
       places.release()
     },
     destroy,
+    abandon: (connection) => {
+      destroy(connection)
+      abandoned.end({ id: connection.threadId, host: ready.get(connection) })
+    },
     openUnbounded: () => openUnbounded(place, limits),
     close: () => {
       silence.close()
@@ -137,7 +149,8 @@ export const makeMysqlPool = (place: MysqlPlace, options: MysqlOptions): MysqlPo
 interface Acquiring {
   readonly pool: Pool
   readonly places: WaitQueue
-  readonly ready: WeakSet<object>
+  /** The host name of the server of each connection that has its settings. */
+  readonly ready: WeakMap<object, string>
   readonly lent: Set<PoolConnection>
   readonly silence: Silence
   readonly destroy: (connection: PoolConnection) => void
@@ -170,12 +183,12 @@ const connect = ({ pool, places, ready, lent, silence, destroy, limits }: Acquir
     }
     lent.add(connection)
     if (ready.has(connection)) return done(undefined, connection)
-    setUp(connection, limits.statementTimeoutMilliseconds, limitsOf(limits.statementTimeoutMilliseconds), (failed) => {
-      if (failed !== undefined) {
+    setUp(connection, limits.statementTimeoutMilliseconds, limitsOf(limits), (failed, host) => {
+      if (host === undefined) {
         destroy(connection)
         return done(failed)
       }
-      ready.add(connection)
+      ready.set(connection, host)
       done(undefined, connection)
     })
   })
@@ -189,16 +202,20 @@ interface ServerLimits {
   readonly rowLockSeconds: number
   /** For a schema change: how long it waits, and delays others, for transactions on its table. */
   readonly schemaLockSeconds: number
+  /** How long the server keeps a connection, and the locks of its transaction, without a statement. */
+  readonly idleSeconds: number
 }
 
 /**
  * The server times out before this process does, so that a slow statement frees its locks and keeps its connection. MySQL, unlike MariaDB,
- * bounds only reads: a slow change continues there after its connection was closed.
+ * bounds only reads; a slow change is ended there when it is abandoned. An idle connection is closed by the pool before the server closes it.
+ * If the machine of this process fails, or the link to it, the server frees the locks of an open transaction after that time.
  */
-const limitsOf = (statementTimeoutMilliseconds: number): ServerLimits => ({
+const limitsOf = ({ statementTimeoutMilliseconds, idleTimeoutMilliseconds }: Limits): ServerLimits => ({
   statementMilliseconds: Math.max(Math.floor(statementTimeoutMilliseconds * 0.9), 1),
   rowLockSeconds: Math.max(Math.floor((statementTimeoutMilliseconds * 0.8) / 1000), 1),
   schemaLockSeconds: 5,
+  idleSeconds: Math.ceil((idleTimeoutMilliseconds * 1.5) / 1000),
 })
 
 /**
@@ -222,8 +239,9 @@ const sessionSettings = (version: string, limits: ServerLimits): string => {
     'sql_select_limit = 18446744073709551615',
     // 1 KiB by default on MySQL, 1 MiB on MariaDB.
     'group_concat_max_len = 1048576',
-    // Longer than the pool keeps an idle connection, or a statement meets one that the server closes.
-    'wait_timeout = 3600',
+    'net_read_timeout = 30',
+    'net_write_timeout = 60',
+    `wait_timeout = ${limits.idleSeconds}`,
     `innodb_lock_wait_timeout = ${limits.rowLockSeconds}`,
     `lock_wait_timeout = ${limits.schemaLockSeconds}`,
     statementLimit,
@@ -231,26 +249,26 @@ const sessionSettings = (version: string, limits: ServerLimits): string => {
   return `set ${settings.map((setting) => `session ${setting}`).join(', ')}`
 }
 
-const setUp = (connection: Connection, waitMilliseconds: number, limits: ServerLimits, done: (failed: unknown) => void): void => {
+const setUp = (connection: Connection, waitMilliseconds: number, limits: ServerLimits, done: (failed: unknown, host?: string) => void): void => {
   let isDone = false
-  const end = (failed: unknown): void => {
+  const end = (failed: unknown, host?: string): void => {
     if (isDone) return
     isDone = true
     clearTimeout(timer)
-    done(failed)
+    done(failed, host)
   }
   const timer = setTimeout(() => end(timedOut('the settings of a new connection')), waitMilliseconds)
-  connection.query('select version() as version', (error, rows) => {
+  connection.query('select version() as version, @@hostname as host', (error, rows) => {
     if (error !== null) return end(error)
-    const version = (rows as { version: string }[])[0]?.version ?? ''
+    const { version = '', host = '' } = (rows as { version?: string; host?: string }[])[0] ?? {}
     connection.query('set session transaction isolation level read committed, read write', (isolationError) => {
       if (isolationError !== null) return end(isolationError)
-      connection.query(sessionSettings(version, limits), (settingsError) => end(settingsError ?? undefined))
+      connection.query(sessionSettings(version, limits), (settingsError) => (settingsError === null ? end(undefined, host) : end(settingsError)))
     })
   })
 }
 
-const schemaLimits: ServerLimits = { statementMilliseconds: 0, rowLockSeconds: 60, schemaLockSeconds: 60 }
+const schemaLimits: ServerLimits = { statementMilliseconds: 0, rowLockSeconds: 60, schemaLockSeconds: 60, idleSeconds: 3600 }
 
 const openUnbounded = (place: MysqlPlace, limits: Limits): Promise<Connection> =>
   new Promise((resolve, reject) => {
@@ -258,8 +276,8 @@ const openUnbounded = (place: MysqlPlace, limits: Limits): Promise<Connection> =
     connection.on('error', () => undefined)
     connection.connect((error) => {
       if (error !== null) return reject(error)
-      setUp(connection, limits.statementTimeoutMilliseconds, schemaLimits, (failed) => {
-        if (failed === undefined) return resolve(connection)
+      setUp(connection, limits.statementTimeoutMilliseconds, schemaLimits, (failed, host) => {
+        if (host !== undefined) return resolve(connection)
         connection.destroy()
         reject(failed)
       })
