@@ -1,4 +1,5 @@
 import { deflateSync } from 'node:zlib'
+import Mustache from 'mustache'
 import PDFDocument from 'pdfkit'
 import { internalsOf } from './pdfkit-internals.ts'
 
@@ -47,7 +48,7 @@ export class TaggedDocument extends PDFDocument {
   readonly #treeId: number
 
   constructor(options: PDFKit.PDFDocumentOptions) {
-    super({ ...options, autoFirstPage: false, bufferPages: false, compress: true, displayTitle: true, pdfVersion: '1.7' })
+    super({ ...options, autoFirstPage: false, bufferPages: false, compress: true, displayTitle: true, pdfVersion: '1.7', subset: 'PDF/A-2a' })
     this.#treeId = this.#newId()
     const root = internalsOf(this)._root.data
     root['MarkInfo'] = { Marked: true }
@@ -149,6 +150,13 @@ export class TaggedDocument extends PDFDocument {
     this.#writeObjects()
   }
 
+  /** Called by pdfkit to write the properties of the document, whose texts it does not escape. */
+  override endMetadata(): void {
+    this.appendXML(universalAccess)
+    this.info = Object.fromEntries(Object.entries(this.info).map(([name, value]) => [name, typeof value === 'string' ? xmlOf(value) : value]))
+    super.endMetadata()
+  }
+
   /** Called by pdfkit when all objects are written, to write the table of their places. */
   _finalize(): void {
     const { _offsets, _offset, _root, _info, _id } = internalsOf(this)
@@ -166,6 +174,27 @@ export class TaggedDocument extends PDFDocument {
     this.push(null)
   }
 }
+
+/** Returns a text as content of XML, without the characters that XML does not have. */
+const xmlOf = (text: string): string => Mustache.escape(text.replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, ''))
+
+/** The statement that the document is PDF/UA-1, and the description of that property, which PDF/A needs for all that it does not define. */
+const universalAccess = `
+  <rdf:Description rdf:about="" xmlns:pdfuaid="http://www.aiim.org/pdfua/ns/id/"><pdfuaid:part>1</pdfuaid:part></rdf:Description>
+  <rdf:Description rdf:about="" xmlns:pdfaExtension="http://www.aiim.org/pdfa/ns/extension/" xmlns:pdfaSchema="http://www.aiim.org/pdfa/ns/schema#"
+      xmlns:pdfaProperty="http://www.aiim.org/pdfa/ns/property#">
+    <pdfaExtension:schemas><rdf:Bag><rdf:li rdf:parseType="Resource">
+      <pdfaSchema:schema>PDF/UA identification</pdfaSchema:schema>
+      <pdfaSchema:namespaceURI>http://www.aiim.org/pdfua/ns/id/</pdfaSchema:namespaceURI>
+      <pdfaSchema:prefix>pdfuaid</pdfaSchema:prefix>
+      <pdfaSchema:property><rdf:Seq><rdf:li rdf:parseType="Resource">
+        <pdfaProperty:name>part</pdfaProperty:name>
+        <pdfaProperty:valueType>Integer</pdfaProperty:valueType>
+        <pdfaProperty:category>internal</pdfaProperty:category>
+        <pdfaProperty:description>The part of ISO 14289 to which the document conforms</pdfaProperty:description>
+      </rdf:li></rdf:Seq></pdfaSchema:property>
+    </rdf:li></rdf:Bag></pdfaExtension:schemas>
+  </rdf:Description>`
 
 const columns = 8
 

@@ -53,8 +53,9 @@ const ellipsis = '…'
 const keptAtEnd = 5
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
-/** The missing glyph of every font: an empty box. */
-const missing = 0
+/** It is drawn in the place of characters that no font has. */
+const replacement = '\ufffd'
+const invisible = /\p{Cf}/u
 
 /** Sets texts in one line each. Every text is shown as far as the fonts of this folder have its characters. */
 export class Typesetter {
@@ -106,7 +107,7 @@ export class Typesetter {
   }
 
   #plain(face: Face, text: string): Run {
-    return { face, glyphs: Array.from(text, (character) => this.#glyphOf(face, character.codePointAt(0) ?? 0) ?? included(face, missing, widthOfMissing(face), [0xfffd])) }
+    return { face, glyphs: Array.from(text, (character) => this.#glyphOf(face, character.codePointAt(0) ?? 0)).filter((glyph) => glyph !== undefined) }
   }
 
   /** Returns a text of which the first font has all characters, as most have; undefined if it has not. */
@@ -124,6 +125,16 @@ export class Typesetter {
     return { face, glyphs }
   }
 
+  /** Returns a text without the characters that no font has. PDF/A and PDF/UA do not allow the glyph that fonts have for these. */
+  #drawable(text: string, weight: Weight): string {
+    const hasGlyph = (codePoint: number): boolean => families[weight].some((name) => this.#glyphOf(this.#face(name), codePoint) !== undefined)
+    return Array.from(text, (character) => (hasGlyph(character.codePointAt(0) ?? 0) ? character : invisible.test(character) ? '' : replacement)).join('')
+  }
+
+  #isReplaced(text: string, weight: Weight): boolean {
+    return this.#simple(text, weight) === undefined && this.#drawable(text, weight) !== text
+  }
+
   /** Returns the runs of a text of one direction. */
   #directed(text: string, weight: Weight, isRightToLeft: boolean): readonly Run[] {
     const runs = this.#byFace(text, weight).map((part) => (isRightToLeft || complex.test(part.text) ? shaped(part.face, part.text, isRightToLeft) : this.#plain(part.face, part.text)))
@@ -133,8 +144,9 @@ export class Typesetter {
   #runs(text: string, weight: Weight): readonly Run[] {
     const simple = this.#simple(text, weight)
     if (simple !== undefined) return [simple]
-    if (!rightToLeft.test(text)) return this.#directed(text, weight, false)
-    return visualParts(text).flatMap((part) => this.#directed(part.text, weight, part.isRightToLeft))
+    const drawable = this.#drawable(text, weight)
+    if (!rightToLeft.test(drawable)) return this.#directed(drawable, weight, false)
+    return visualParts(drawable).flatMap((part) => this.#directed(part.text, weight, part.isRightToLeft))
   }
 
   /** Returns the width of a text in points. */
@@ -165,8 +177,8 @@ export class Typesetter {
       }
     }
     const operators = `BT ${drawn.join(' ')} ET`
-    // The whole text for programs that read the document: a shortened one, and one whose glyphs are joined or not in the order of reading.
-    return isShort || complex.test(text) ? `/Span <</ActualText ${textObject(text)}>> BDC ${operators} EMC` : operators
+    // The whole text for programs that read the document: a shortened one, and one whose glyphs are joined, replaced or not in the order of reading.
+    return isShort || complex.test(text) || this.#isReplaced(text, look.weight) ? `/Span <</ActualText ${textObject(text)}>> BDC ${operators} EMC` : operators
   }
 
   #fitted(text: string, room: number, { weight, size }: { readonly weight: Weight; readonly size: number }): { readonly runs: readonly Run[]; readonly width: number; readonly isShort: boolean } {
@@ -190,7 +202,7 @@ export class Typesetter {
 
 /** Longer texts are cut before anything is measured. Control characters have no glyphs, and there is one form of each emoji. */
 const longest = 1_000
-const shown = (text: string): string => (text.length > longest ? text.slice(0, longest) : text).replace(/\p{Cc}/gu, ' ').replace(/[\ufe0e\ufe0f]/g, '')
+const shown = (text: string): string => (text.length > longest ? text.slice(0, longest) : text).toWellFormed().replace(/\p{Cc}/gu, ' ').replace(/[\ufe0e\ufe0f]/g, '')
 
 const isMark = (codePoint: number): boolean => /[\p{M}\p{Cf}]/u.test(String.fromCodePoint(codePoint))
 
@@ -201,8 +213,6 @@ const widthOf = (runs: readonly Run[], size: number): number => {
   for (const { glyphs } of runs) for (const { advance } of glyphs) sum += advance
   return (sum * size) / 1000
 }
-
-const widthOfMissing = ({ embedded }: Face): number => (embedded.widths[missing] ?? 0)
 
 /** Takes a glyph into the part of the font that is embedded. `advance` and the offsets are in units of the font. */
 const included = ({ embedded }: Face, id: number, advance: number, codePoints: readonly number[], up = 0, right = 0, width = advance): Glyph => {

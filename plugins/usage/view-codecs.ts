@@ -29,7 +29,7 @@ const Year = noted(
     (u, c) => (typeof u === 'string' && /^\d{4}$/.test(u) ? t.success(Number(u)) : t.failure(u, c)),
     (year) => String(year).padStart(4, '0'),
   ),
-  { type: 'string', pattern: '^\\d{4}$' },
+  { type: 'string', pattern: '^[0-9]{4}$' },
 )
 
 const Month = noted(
@@ -42,7 +42,7 @@ const Month = noted(
     },
     (month) => monthNames[month - 1] ?? '',
   ),
-  { type: 'string', description: 'An English name in any case, as `generated-months` lists them, or 1 to 12.' },
+  { type: 'string', pattern: '^(0?[1-9]|1[0-2]|[A-Za-z]{3,9})$', description: 'An English name in any case, as `generated-months` lists them, or 1 to 12.' },
 )
 
 const month = { year: Year, month: Month }

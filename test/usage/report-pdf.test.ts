@@ -46,6 +46,22 @@ test('a table over pages repeats its head, which the structure has once, and eve
   t.deepEqual(shown, Array.from({ length: 200 }, (_, i) => (i / 1000).toFixed(3)))
 })
 
+test('a report states that it is PDF/A-2a and PDF/UA-1, with the owner as a valid property', async (t) => {
+  const { properties, info } = await readPdf(await renderedBy(renderer, contentOf([], { ownerName: 'Smith & Sons</rdf:li> <b>"x"\u0001\ufffe' })))
+  const { xml } = properties
+  for (const stated of ['<pdfaid:part>2</pdfaid:part>', '<pdfaid:conformance>A</pdfaid:conformance>', '<pdfuaid:part>1</pdfuaid:part>']) t.true(xml.includes(stated), stated)
+  t.deepEqual(properties.get('dc:creator'), ['Smith & Sons</rdf:li> <b>"x"'])
+  t.is(properties.get('dc:title'), 'Usage report, Smith & Sons</rdf:li> <b>"x", June 2026')
+  t.true(String(info['Title']).includes('Smith & Sons</rdf:li>'))
+  // XML has neither of them.
+  t.notRegex(xml, /[\u0001\ufffe]|<b>/)
+})
+
+test('a letter that no font has is replaced, and a reader of texts gets it', async (t) => {
+  const { pages } = await readPdf(await renderedBy(renderer, contentOf([tableOf(2, ['ქართული x', '\ue000 y'])])))
+  t.regex(pages[1] ?? '', /\ufffd{7} x.*\ufffd y/)
+})
+
 test('equal contents give equal bytes', async (t) => {
   const picture = await sharp({ create: { width: 90, height: 30, channels: 4, background: { r: 200, g: 0, b: 0, alpha: 0.5 } } }).png().toBuffer()
   const branding = { logo: new Uint8Array(picture), color: '#ffee00' }
@@ -166,7 +182,7 @@ test('letters that are joined, moved or put on others, and emoji of several char
   t.true(width('क्ष') < width('क') + width('ष'), 'a conjunct')
   t.is(width('กั'), width('ก'), 'a vowel above')
   t.is(width('😀 1'), width('😀') + width(' 1'), 'spaces and digits are not those of the emoji')
-  for (const text of ['हिन्दी', 'น้ำ', '🇮🇳', 'شركة']) {
+  for (const text of ['हिन्दी', 'น้ำ', '🇮🇳', 'شركة', 'ქართული']) {
     const drawn = typesetter.line(text, { x: 0, y: 100, room: 200 }, { weight: 'regular', size: 8 })
     t.true(drawn.includes('/ActualText'), text)
     t.false(drawn.includes('<0000>'), text)
@@ -174,16 +190,18 @@ test('letters that are joined, moved or put on others, and emoji of several char
   document.end()
 })
 
-test('every text is set within its room', (t) => {
+test('every text is set within its room, without the glyph of a font for what it does not have', (t) => {
   const document = new TaggedDocument({ size: 'A4', margin: 0 })
   document.resume()
   document.beginPage()
   const typesetter = new Typesetter(document)
   const look = { weight: 'regular', size: 8 } as const
-  const someText = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 60 }), anyText({ maxLength: 60 }), fc.array(fc.constantFrom(...scripts, '(', '12', '\u202e', 'ّ', '\ud800'), { maxLength: 8 }).map((parts) => parts.join(' ')))
+  const someText = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 60 }), anyText({ maxLength: 60 }), fc.array(fc.constantFrom(...scripts, '(', '12', '\u202e', 'ّ', '\ud800', 'ქ', '\u200d', '\u2069'), { maxLength: 8 }).map((parts) => parts.join(' ')))
   fc.assert(
     fc.property(someText, fc.integer({ min: 20, max: 200 }), (text, room) => {
       const drawn = typesetter.line(text, { x: 0, y: 100, room, align: 'right' }, look)
+      const glyphs = [...drawn.matchAll(/<([0-9a-f]+)> Tj/g)].flatMap(([, codes = '']) => codes.match(/.{4}/g) ?? [])
+      if (glyphs.includes('0000')) return false
       // The first place is the left end of a text that is aligned to the right: it is outside of the room if the text is too wide.
       const first = /1 0 0 -1 (\S+) /.exec(drawn)
       return first === null || Number(first[1]) >= -2

@@ -78,6 +78,8 @@ export interface ReadPdf {
   readonly pages: readonly string[]
   readonly elements: readonly Element[]
   readonly info: Readonly<Record<string, unknown>>
+  /** Properties of the document in XMP, by their names with prefix, and the XML itself. */
+  readonly properties: { readonly get: (name: string) => unknown; readonly xml: string }
   readonly isMarked: boolean
   readonly bookmarks: readonly string[]
 }
@@ -97,11 +99,13 @@ export const readPdf = async (bytes: Uint8Array): Promise<ReadPdf> => {
       pages.push((await page.getTextContent()).items.map((item) => ('str' in item ? item.str : '')).join(' ').replace(/\s+/g, ' '))
       collect((await page.getStructTree()) as Element)
     }
+    const { info, metadata } = await document.getMetadata()
     const outline = (await document.getOutline()) as readonly { readonly title: string }[] | null
     return {
       pages,
       elements,
-      info: (await document.getMetadata()).info as Readonly<Record<string, unknown>>,
+      info: info as Readonly<Record<string, unknown>>,
+      properties: { get: (name) => metadata?.get(name), xml: metadata?.getRaw() ?? '' },
       isMarked: (await document.getMarkInfo())?.Marked === true,
       bookmarks: (outline ?? []).map(({ title }) => title),
     }
