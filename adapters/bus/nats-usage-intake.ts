@@ -8,34 +8,51 @@ import { makeKeptConnection } from './nats-connection.ts'
 export interface ReceivedMessage {
   readonly subject: string
   readonly body: Uint8Array
+  /** It was set aside before. */
+  readonly isAside: boolean
   readonly deliveries: number
 }
-type Fate = { readonly kind: 'done' } | { readonly kind: 'never' } | { readonly kind: 'later'; readonly seconds: number }
+type Fate = { readonly kind: 'done' } | { readonly kind: 'never' } | { readonly kind: 'later' | 'aside'; readonly seconds: number }
 
 export interface NatsUsageIntakeOptions extends Pick<KeptConnectionOptions, 'servers' | 'login'> {
   readonly log: Log
-  /** The subjects of the messages in the platform's account. */
+  /** The subjects of the messages in the platform's account. They end with `*`, which stands for the account that sent a message. */
   readonly subject: string
+  /** The subjects of the messages that were set aside, with the same end. */
+  readonly asideSubject: string
   /** Resolves after the commit; never rejects. */
   readonly handle: (message: ReceivedMessage) => Promise<Fate>
+  /** Called for each message that is not tried again because it cannot be set aside: its sender has too many there, or the stream is full. */
+  readonly onNoRoom: (message: ReceivedMessage) => void
 }
 
-/** Both the stream and its one consumer, which all instances share. */
-const name = 'usage'
 const ackTimeoutMs = 5_000
 /** After this time without an acknowledgement another instance receives the message. */
 const ackWaitMs = 60_000
-const keptMs = 35 * 24 * 3600 * 1000
+const day = 24 * 3600 * 1000
 const atATime = 500
+
+/** A stream and its one consumer, which all instances share. Both have the same name. */
+interface Source {
+  readonly name: string
+  readonly keptMs: number
+  readonly maxMessagesOfSender?: number
+  /** Messages that are delivered and not acknowledged. While there are as many, no other is delivered. */
+  readonly maxPending: number
+}
+
+const direct: Source = { name: 'usage', keptMs: 35 * day, maxPending: 4 * atATime }
+/** Its messages wait for an hour and count as delivered: those of one account must leave room for those of others. */
+const aside: Source = { name: 'usage-aside', keptMs: 2 * day, maxMessagesOfSender: 100, maxPending: 20_000 }
 
 /** Loaded only where a message bus is configured. */
 const jetStreamLibrary = () => import('@nats-io/jetstream')
 
 /**
- * Creates the stream and the consumer. The stream keeps each message until it is acknowledged. When it is full, it refuses further
+ * Creates a stream and its consumer. The stream keeps each message until it is acknowledged. When it is full, it refuses further
  * messages, so that senders keep them: nothing that was accepted is lost.
  */
-const ensureConsumer = async (connection: NatsConnection, subject: string): Promise<Consumer> => {
+const ensureConsumer = async (connection: NatsConnection, { name, keptMs, maxMessagesOfSender, maxPending }: Source, subject: string): Promise<Consumer> => {
   const { AckPolicy, DiscardPolicy, jetstream, jetstreamManager, RetentionPolicy, StorageType } = await jetStreamLibrary()
   const { nanos } = await import('@nats-io/transport-node')
   const manager = await jetstreamManager(connection, { timeout: ackTimeoutMs })
@@ -44,6 +61,8 @@ const ensureConsumer = async (connection: NatsConnection, subject: string): Prom
     subjects: [subject],
     retention: RetentionPolicy.Workqueue,
     discard: DiscardPolicy.New,
+    discard_new_per_subject: maxMessagesOfSender !== undefined,
+    max_msgs_per_subject: maxMessagesOfSender ?? -1,
     storage: StorageType.File,
     max_age: nanos(keptMs),
     max_bytes: 1024 * 1024 * 1024,
@@ -54,25 +73,43 @@ const ensureConsumer = async (connection: NatsConnection, subject: string): Prom
   // A consumer that an operator has changed stays as it is.
   const consumer = await manager.consumers.info(name, name).catch(() => undefined)
   if (consumer === undefined) {
-    await manager.consumers.add(name, { durable_name: name, ack_policy: AckPolicy.Explicit, ack_wait: nanos(ackWaitMs), max_deliver: -1, max_ack_pending: 4 * atATime })
+    await manager.consumers.add(name, { durable_name: name, ack_policy: AckPolicy.Explicit, ack_wait: nanos(ackWaitMs), max_deliver: -1, max_ack_pending: maxPending })
   }
   return jetstream(connection, { timeout: ackTimeoutMs }).consumers.get(name, name)
 }
 
+/** The code of JetStream for a message that the limits of a stream refuse. */
+const storeFailed = 10_077
+
+const lastToken = (subject: string): string => subject.slice(subject.lastIndexOf('.') + 1)
+
 const settle = (message: JsMsg, fate: Fate): void => {
-  if (fate.kind === 'later') message.nak(fate.seconds * 1000)
+  if (fate.kind === 'later' || fate.kind === 'aside') message.nak(fate.seconds * 1000)
   else if (fate.kind === 'never') message.term()
   else message.ack()
 }
 
 /** Receives messages of a JetStream stream, and acknowledges each after it was handled. A message that was not acknowledged comes again. */
-export const makeNatsUsageIntake = ({ servers, login, log, subject, handle }: NatsUsageIntakeOptions): { start(): void; close(): Promise<void> } => {
+export const makeNatsUsageIntake = ({ servers, login, log, subject, asideSubject, handle, onNoRoom }: NatsUsageIntakeOptions): { start(): void; close(): Promise<void> } => {
   const underWay = new Set<Promise<void>>()
-  let receiving: ConsumerMessages | undefined
+  let receiving: readonly ConsumerMessages[] = []
 
-  const take = (message: JsMsg): void => {
-    const handled = handle({ subject: message.subject, body: message.data, deliveries: message.info.deliveryCount })
-      .then((fate) => settle(message, fate))
+  /** Acknowledges a message after it is in the other stream. It is not delivered again if there is no room for it. */
+  const setAside = async (connection: NatsConnection, message: JsMsg, received: ReceivedMessage): Promise<void> => {
+    const { jetstream, JetStreamApiError } = await jetStreamLibrary()
+    try {
+      await jetstream(connection, { timeout: ackTimeoutMs }).publish(asideSubject.replace('*', lastToken(message.subject)), message.data)
+      message.ack()
+    } catch (error) {
+      if (!(error instanceof JetStreamApiError) || error.code !== storeFailed) throw error
+      onNoRoom(received)
+      message.term()
+    }
+  }
+  const takeFrom = (connection: NatsConnection, source: Source) => (message: JsMsg): void => {
+    const received = { subject: message.subject, body: message.data, isAside: source === aside, deliveries: message.info.deliveryCount }
+    const handled = handle(received)
+      .then((fate) => (fate.kind === 'aside' && !received.isAside ? setAside(connection, message, received) : settle(message, fate)))
       .catch((error: unknown) => log.warn({ reason: (error as Error).message }, 'a message with usage events was not acknowledged, and comes again'))
       .finally(() => void underWay.delete(handled))
     underWay.add(handled)
@@ -86,17 +123,23 @@ export const makeNatsUsageIntake = ({ servers, login, log, subject, handle }: Na
       return
     }
   }
-  const onUp = async (connection: NatsConnection): Promise<void> => {
-    await receiving?.close()
-    const messages = await (await ensureConsumer(connection, subject)).consume({ max_messages: atATime, callback: take })
-    receiving = messages
+  const receive = async (connection: NatsConnection, source: Source, subjects: string): Promise<ConsumerMessages> => {
+    const messages = await (await ensureConsumer(connection, source, subjects)).consume({ max_messages: atATime, callback: takeFrom(connection, source) })
     void watch(connection, messages).catch(() => undefined)
+    return messages
+  }
+  const onUp = async (connection: NatsConnection): Promise<void> => {
+    for (const messages of receiving) await messages.close()
+    receiving = []
+    // What cannot be recorded yet needs a place before the first message comes.
+    receiving = [await receive(connection, aside, asideSubject)]
+    receiving = [...receiving, await receive(connection, direct, subject)]
   }
   const kept = makeKeptConnection({ servers, login, log, purpose: 'usage', onUp })
   return {
     start: kept.start,
     close: async () => {
-      receiving?.stop()
+      for (const messages of receiving) messages.stop()
       await Promise.all(underWay)
       await kept.current()?.flush().catch(() => undefined)
       await kept.close()

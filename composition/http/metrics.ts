@@ -140,7 +140,7 @@ const readGauges = (registry: Registry): Metrics['read'] => {
   })
   new Gauge({
     name: 'moorage_usage_events',
-    help: 'Usage events since the start, by what became of them; terminated counts messages of the bus that are no report.',
+    help: 'Usage events since the start, by what became of them; terminated counts messages of the bus that are not tried again.',
     labelNames: ['outcome'],
     registers,
     collect() {

@@ -13,9 +13,12 @@ const usageEvents = 'usage.events'
 /** The same in the platform's account: `usage.events.<tenant>`. The claims of the sender's account set the tenant, not the sender. */
 export const usageEventsOfAll = 'usage.events.*'
 
+/** Messages that cannot be recorded yet, in the platform's account: `usage.aside.<tenant>`. */
+export const usageEventsAside = 'usage.aside.*'
+
 /** Returns the account that sent a message with events; undefined if the subject is of something else. */
 export const usageSender = (subject: string): AccountId | undefined => {
-  const id = /^usage\.events\.([1-9]\d{0,15})$/.exec(subject)?.[1]
+  const id = /^usage\.(?:events|aside)\.([1-9]\d{0,15})$/.exec(subject)?.[1]
   return id === undefined ? undefined : (Number(id) as AccountId)
 }
 

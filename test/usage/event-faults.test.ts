@@ -1,16 +1,24 @@
 import test from 'ava'
+import { lruCaches } from '../../adapters/system/lru-caches.ts'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { Unavailable } from '../../core/kernel/failure.ts'
+import type { Log } from '../../core/kernel/log.ts'
+import type { EventReport } from '../../core/usage/events/reports.ts'
 import { makeGroupCommit, makeHandleUsageMessage } from '../../core/usage/events/reports.ts'
 import { isSwitchedOff } from '../support/components/names.ts'
 import { migratedMysqlUrl, migratedSqlitePath } from '../support/databases.ts'
 import { startFaultProxy } from '../support/fault-proxy.ts'
-import { addOwners, clusterUid, newObject, owner, recorderOn, setClock, tablesOf } from './event-world.ts'
+import { addOwners, clusterUid, newObject, otherOwner, owner, recorderOn, setClock, tablesOf } from './event-world.ts'
 
 const instant = '2026-11-22T12:00:00Z'
 const batch = (count: number) => Array.from({ length: count }, () => newObject().created(instant))
 const changesIn = async (db: SqlDatabase): Promise<number> => (await db.query((k) => k('usage_changes').select('object_id'))).length
+
+const logTo = (lines: object[]): Log => {
+  const add = (fields: object): void => void lines.push(fields)
+  return { debug: add, info: add, warn: add, error: add }
+}
 
 test('a full disk refuses a report as a whole, and the same report is recorded once there is room', async (t) => {
   const db = await openDatabase(`sqlite:${await migratedSqlitePath()}`)
@@ -26,14 +34,57 @@ test('a full disk refuses a report as a whole, and the same report is recorded o
   t.deepEqual(await tablesOf(db), before)
   // From the message bus it comes again later.
   const decode = () => ({ clusterUid, events })
-  const handle = makeHandleUsageMessage({ reports: recorder.reports, decode, tally: recorder.tally, log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined } })
-  const message = { ownerId: owner, body: new Uint8Array(), deliveries: 20 }
+  const handle = makeHandleUsageMessage({ reports: recorder.reports, decode, tally: recorder.tally, clock: setClock(instant), caches: lruCaches, log: logTo([]) })
+  const message = { ownerId: owner, body: new Uint8Array(), isAside: false, deliveries: 20 }
   t.is((await handle(message)).kind, 'later')
   t.deepEqual(await tablesOf(db), before)
   await limit(1_000_000)
   t.true((await recorder.send(events)).every((result) => result === 'accepted'))
   t.deepEqual(await handle(message), { kind: 'done' })
   t.is(await changesIn(db), 1001)
+})
+
+test('a message of the bus that cannot be recorded yet is set aside for up to 30 hours; its sender causes one line of the log a minute', async (t) => {
+  const db = await openDatabase(`sqlite:${await migratedSqlitePath()}`)
+  t.teardown(() => db.close())
+  await addOwners(db)
+  const clock = setClock(instant)
+  const recorder = recorderOn(db, clock)
+  const lines: object[] = []
+  let report: Omit<EventReport, 'ownerId'>
+  const handle = makeHandleUsageMessage({ reports: recorder.reports, decode: () => report, tally: recorder.tally, clock, caches: lruCaches, log: logTo(lines) })
+  const fate = (deliveries = 1, isAside = false, ownerId = owner) => handle({ ownerId, body: new Uint8Array(), isAside, deliveries })
+
+  report = { clusterUid: '7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0cff', events: batch(1) }
+  t.deepEqual(await fate(5), { kind: 'aside', seconds: 60 })
+  const waits = []
+  for (let deliveries = 1; deliveries < 36; deliveries++) {
+    const next = await fate(deliveries, true)
+    waits.push(next.kind === 'aside' ? next.seconds : 0)
+  }
+  t.deepEqual(waits.slice(0, 8), [60, 120, 240, 480, 960, 1920, 3600, 3600])
+  t.is(Math.round(waits.reduce((sum, seconds) => sum + seconds) / 3600), 30)
+  t.is(recorder.tally.terminated, 0)
+  t.is(lines.length, 1)
+  t.deepEqual(await fate(36, true), { kind: 'never' })
+  t.is(recorder.tally.terminated, 1)
+
+  report = { clusterUid, events: [newObject().created('2026-11-22T18:00:00Z'), ...batch(1)] }
+  t.is((await fate()).kind, 'aside')
+  t.is(await changesIn(db), 1)
+  clock.set('2026-11-22T18:00:00Z')
+  t.deepEqual(await fate(7, true), { kind: 'done' })
+  t.is(await changesIn(db), 2)
+
+  lines.length = 0
+  report = { clusterUid, events: [{ ...newObject().created(instant), id: 'refused', milliCPU: -1 }, ...batch(1)] }
+  for (let i = 0; i < 3; i++) t.deepEqual(await fate(), { kind: 'done' })
+  await fate(1, false, otherOwner)
+  t.is(lines.length, 2)
+  t.like(lines[0], { owner, cluster: clusterUid, refused: 1, event: 'refused' })
+  clock.set('2026-11-22T18:01:00Z')
+  await fate()
+  t.is(lines.length, 3)
 })
 
 if (!isSwitchedOff('mariadb'))

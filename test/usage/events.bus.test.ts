@@ -121,6 +121,21 @@ test.serial("another tenant's cluster is not reached, whatever the message says"
   t.is(await changesOf(one.uid), 0, 'the organization of the stranger has that cluster; the account of the stranger has none')
 })
 
+test.serial('messages that cannot be recorded yet do not hold up those of others', async (t) => {
+  admin = await connectWith(await until('admin credentials', credentialsOfAdmin))
+  const one = object()
+  const unknown = { clusterUID: '7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c00', events: [clusterHeard(now())] }
+  // More than the bus delivers without an acknowledgement.
+  for (let i = 0; i < 3000; i++) client.publish('usage.events', JSON.stringify(unknown))
+  await client.flush()
+  await publish([one.created(now())])
+  await counted(one.uid, 1)
+  const manager = await jetstreamManager(admin)
+  const waiting = async (name: string): Promise<number> => (await manager.streams.info(name)).state.messages
+  await until('the first hundred are set aside', async () => ((await waiting('usage')) === 0 ? true : undefined))
+  t.is(await waiting('usage-aside'), 100)
+})
+
 test.serial('what the bus has stored survives its end and its restart, and is recorded then', async (t) => {
   const [one, two] = [object(), object()]
   await publish([one.created(now())])

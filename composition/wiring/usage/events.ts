@@ -11,7 +11,7 @@ import { AuditChainToken } from '../../../core/audit/ports.ts'
 import { BusToken } from '../../../core/bus/bus.ts'
 import { makeSealedKeys, makeUsageLogin } from '../../../core/bus/keys.ts'
 import { BusIdentityStoreToken, BusMintToken } from '../../../core/bus/ports.ts'
-import { usageEventsOfAll, usageSender } from '../../../core/bus/rights.ts'
+import { usageEventsAside, usageEventsOfAll, usageSender } from '../../../core/bus/rights.ts'
 import { CachesToken } from '../../../core/kernel/cache.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
 import { isOpen } from '../../../core/kernel/deployment.ts'
@@ -95,14 +95,24 @@ const decode = (body: Uint8Array): Omit<EventReport, 'ownerId'> | undefined => {
 const intakeOf = (boot: Boot, resolve: Resolve) => {
   const busUrl = boot.settings.busUrl.reveal()
   if (busUrl === 'inproc:' || !isOpen('billing-enabled', boot.deployment)) return { start: () => undefined }
-  const handle = makeHandleUsageMessage({ reports: resolve(EventReportsToken), decode, tally: resolve(UsageEventTallyToken), log: boot.log })
+  const tally = resolve(UsageEventTallyToken)
+  const handle = makeHandleUsageMessage({
+    reports: resolve(EventReportsToken),
+    decode,
+    tally,
+    clock: resolve(ClockToken),
+    caches: resolve(CachesToken),
+    log: boot.log,
+  })
   const safe = makeSealedKeys(boot.secretBox, resolve(EntropyToken))
   const intake = makeNatsUsageIntake({
     servers: natsServers(busUrl),
     login: makeUsageLogin({ identities: resolve(BusIdentityStoreToken), mint: resolve(BusMintToken), safe }),
     log: boot.log,
     subject: usageEventsOfAll,
+    asideSubject: usageEventsAside,
     handle: ({ subject, ...message }) => handle({ ...message, ownerId: usageSender(subject) }),
+    onNoRoom: () => void (tally.terminated += 1),
   })
   boot.onStop('usage events of the message bus', () => intake.close())
   return intake

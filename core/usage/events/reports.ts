@@ -230,12 +230,17 @@ export interface UsageMessage {
   /** The account that sent it, as the bus says; never from the message itself. */
   readonly ownerId: AccountId | undefined
   readonly body: Uint8Array
-  /** How often it was delivered, this time included. */
+  /** It was set aside before. */
+  readonly isAside: boolean
+  /** How often it was delivered, this time included; from the start again once it is set aside. */
   readonly deliveries: number
 }
 
-/** What becomes of a message: it is acknowledged, never delivered again, or delivered again later. */
-export type MessageFate = { readonly kind: 'done' } | { readonly kind: 'never' } | { readonly kind: 'later'; readonly seconds: number }
+/**
+ * What becomes of a message: it is acknowledged, never delivered again, or delivered again later. If the reason concerns only its sender, it
+ * is set aside until then, so that it does not take the place of messages of others.
+ */
+export type MessageFate = { readonly kind: 'done' } | { readonly kind: 'never' } | { readonly kind: 'later' | 'aside'; readonly seconds: number }
 
 /** Records the events of a message. Returns after the commit; never throws. */
 export type HandleUsageMessage = (message: UsageMessage) => Promise<MessageFate>
@@ -258,34 +263,72 @@ export interface UsageCredentials {
 export const UsageCredentialsToken = token<UsageCredentials>('usage.UsageCredentials')
 
 const retrySeconds = 5
-/** An account may import a cluster after it has begun to report. */
-const unknownClusterSeconds = 60
-const unknownClusterDeliveries = 10
+/** The first and the longest wait of a message that was set aside. An account may import a cluster after it has begun to report, and its clock may be a day ahead. */
+const shortestAsideSeconds = 60
+const longestAsideSeconds = 3600
+/** With those waits, a message is tried for 30 hours. */
+const asideDeliveries = 36
+
+const asideSeconds = (deliveries: number): number => Math.min(shortestAsideSeconds * 2 ** (deliveries - 1), longestAsideSeconds)
+
+/** A sender can cause many lines of the log. */
+const quietMilliseconds = 60_000
+const maxQuiet = 1_000
 
 export interface MessageDeps {
   readonly reports: Pick<EventReports, 'record'>
   /** Returns a report; undefined if the text is none. */
   readonly decode: (body: Uint8Array) => Omit<EventReport, 'ownerId'> | undefined
   readonly tally: EventTally
+  readonly clock: Clock
+  readonly caches: Caches
   readonly log: Log
 }
 
-export const makeHandleUsageMessage = ({ reports, decode, tally, log }: MessageDeps): HandleUsageMessage => {
+/** Returns a function that logs at most one line a minute for each account and text. */
+const makeWarn = ({ log, clock, caches }: MessageDeps) => {
+  const logged = caches.make<string, { readonly at: number }>({ maxEntries: maxQuiet })
+  return (ownerId: AccountId | undefined, fields: Readonly<Record<string, unknown>>, text: string): void => {
+    const key = `${ownerId ?? 0}/${text}`
+    const at = clock.now().getTime()
+    const last = logged.get(key)
+    if (last !== undefined && Math.abs(at - last.at) < quietMilliseconds) return
+    logged.set(key, { at })
+    log.warn({ owner: ownerId, ...fields }, text)
+  }
+}
+
+export const makeHandleUsageMessage = (deps: MessageDeps): HandleUsageMessage => {
+  const { reports, decode, tally } = deps
+  const warn = makeWarn(deps)
   const never = (ownerId: AccountId | undefined, reason: string): MessageFate => {
     tally.terminated += 1
-    log.warn({ owner: ownerId, reason }, 'a message with usage events is not acceptable')
+    warn(ownerId, { reason }, 'a message with usage events is not acceptable')
     return { kind: 'never' }
   }
-  return async ({ ownerId, body, deliveries }) => {
+  const aside = ({ ownerId, isAside, deliveries }: UsageMessage, reason: string): MessageFate => {
+    if (isAside && deliveries >= asideDeliveries) return never(ownerId, reason)
+    warn(ownerId, { reason }, 'a message with usage events is set aside; the first 100 of each account are tried again for 30 hours')
+    return { kind: 'aside', seconds: isAside ? asideSeconds(deliveries) : shortestAsideSeconds }
+  }
+  return async (message) => {
+    const { ownerId, body } = message
     const report = decode(body)
     if (ownerId === undefined || report === undefined) return never(ownerId, 'it is no report')
     try {
       const results = await reports.record({ ...report, ownerId })
-      if (!isLeft(results)) return { kind: 'done' }
-      const isUnknown = results.left.tag === 'UsageClusterUnknown' && deliveries < unknownClusterDeliveries
-      return isUnknown ? { kind: 'later', seconds: unknownClusterSeconds } : never(ownerId, results.left.message)
+      if (isLeft(results)) return results.left.tag === 'UsageClusterUnknown' ? aside(message, results.left.message) : never(ownerId, results.left.message)
+      const refused = results.right.filter((result) => result.result === 'refused')
+      // A sender over the bus does not get the results.
+      const tooEarly = refused.find(({ reason }) => reason === 'too-early')
+      if (tooEarly !== undefined) return aside(message, `The event ${tooEarly.id} is refused: ${tooEarly.message}`)
+      const [first] = refused
+      if (first !== undefined) {
+        warn(ownerId, { cluster: report.clusterUid, refused: refused.length, event: first.id, reason: first.message }, 'events of a message are refused')
+      }
+      return { kind: 'done' }
     } catch (error) {
-      log.warn({ owner: ownerId, reason: (error as Error).message }, 'a message with usage events cannot be recorded at present')
+      warn(ownerId, { reason: (error as Error).message }, 'a message with usage events cannot be recorded at present')
       return { kind: 'later', seconds: retrySeconds }
     }
   }
