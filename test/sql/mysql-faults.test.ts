@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { ExecutionContext } from 'ava'
+import { createConnection as openConnection } from 'mysql2'
+import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import { CommitOutcomeUnknown, Unavailable } from '../../core/kernel/failure.ts'
 import type { DatabaseOptions } from '../../adapters/sql/engine/database.ts'
 import { openDatabase, makeDatabaseHealth } from '../../adapters/sql/engine/database.ts'
+import { makeAbandonedStatements } from '../../adapters/sql/engine/mysql-abandoned.ts'
 import { makeSqlIdempotencyStore } from '../../adapters/sql/kernel/idempotency-store.ts'
 import { makeSqlInstanceRegister } from '../../adapters/sql/kernel/instance-store.ts'
 import type { SqlDatabase, SqlRunner } from '../../adapters/sql/kit/statement.ts'
@@ -276,6 +279,28 @@ behindProxy('a change that is refused because it takes too long is ended on the 
     return executed.some(({ info }) => info === slow) ? undefined : true
   })
   t.deepEqual(await namesIn(database, things), ['x'])
+})
+
+test('the number of a connection that an earlier run of the server gave, or another server, ends no connection of today', async (t) => {
+  const borrowed = await borrowMysqlDatabase()
+  const connect = () => createConnection(borrowed.url)
+  const [[old, other, current], watcher] = [[await connect(), await connect(), await connect()], await connect()]
+  t.teardown(async () => {
+    for (const each of [old, other, current, watcher]) each.destroy()
+    await borrowed.giveBack()
+  })
+  for (const each of [old, other, current]) each.on('error', () => undefined)
+  const [rows] = await watcher.query<RowDataPacket[]>('select @@hostname as host')
+  const host = String(rows[0]?.['host'])
+  const abandoned = makeAbandonedStatements({ open: async () => openConnection(borrowed.url), waitMilliseconds: 5000 })
+  const yearAgo = performance.now() - 365 * 86_400_000
+  abandoned.end({ id: old.threadId, server: { host, at: yearAgo } })
+  abandoned.end({ id: other.threadId, server: { host: `not-${host}`, at: performance.now() } })
+  abandoned.end({ id: current.threadId, server: { host, at: performance.now() } })
+  const isThere = async (id: number) => (await watcher.query<RowDataPacket[]>('select id from information_schema.processlist where id = ?', [id]))[0].length === 1
+  await until('the connection of today is ended', async () => ((await isThere(current.threadId)) ? undefined : true))
+  t.true(await isThere(old.threadId))
+  t.true(await isThere(other.threadId))
 })
 
 behindProxy('the locks of a client whose machine fails are freed', async (t, { proxy, database, direct, things }) => {

@@ -4,8 +4,16 @@ import type { Connection, RowDataPacket } from 'mysql2'
 export interface Abandoned {
   /** The server's number of the connection. */
   readonly id: number
-  /** The name of the server's host; undefined if it is not known. */
-  readonly host: string | undefined
+  /** The server that has given the number; undefined if it is not known. */
+  readonly server: KnownServer | undefined
+}
+
+/** A server that a connection was made to. */
+export interface KnownServer {
+  /** The name of its host. */
+  readonly host: string
+  /** When the connection was made, as `performance.now()` returns it. */
+  readonly at: number
 }
 
 /** Ends statements on the server that this process no longer waits for. */
@@ -21,6 +29,9 @@ export interface AbandonedStatementsDeps {
   readonly waitMilliseconds: number
 }
 
+/** A server counts the seconds since its start in whole ones. */
+const uptimeStep = 1
+
 /**
  * A server does not notice that a client is gone while it executes a statement of that client. MySQL, which by itself ends only slow reads,
  * would continue a slow change, keep its locks, and commit it although the client was refused.
@@ -29,10 +40,13 @@ export const makeAbandonedStatements = ({ open, waitMilliseconds: timeout }: Aba
   const waiting: Abandoned[] = []
   let isRunning = false
   const endOn = async (connection: Connection): Promise<void> => {
-    const [rows] = await connection.promise().query<RowDataPacket[]>({ sql: 'select @@hostname as host', timeout })
+    const [hosts] = await connection.promise().query<RowDataPacket[]>({ sql: 'select @@hostname as host', timeout })
+    const [status] = await connection.promise().query<RowDataPacket[]>({ sql: "show global status like 'Uptime'", timeout })
+    const [host, upSeconds] = [hosts[0]?.['host'], Number(status[0]?.['Value'])]
+    const startedAt = performance.now() - (upSeconds + uptimeStep) * 1000
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      // Another server may have taken over, where the number belongs to another connection.
-      if (next.host !== rows[0]?.['host']) continue
+      // If another server has taken over, or this one was restarted, the number belongs to another connection.
+      if (next.server === undefined || next.server.host !== host || next.server.at < startedAt) continue
       // The server refuses the number of a connection that has ended already.
       await connection.promise().query({ sql: `kill ${next.id}`, timeout }).catch(() => undefined)
     }

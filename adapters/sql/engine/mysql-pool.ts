@@ -1,6 +1,6 @@
 import mysql, { type Connection, type Pool, type PoolConnection, type PoolOptions } from 'mysql2'
 import { isConnectionLost } from '../kit/driver-errors.ts'
-import { makeAbandonedStatements } from './mysql-abandoned.ts'
+import { makeAbandonedStatements, type KnownServer } from './mysql-abandoned.ts'
 import { makeSilence, type Silence } from './mysql-liveness.ts'
 import { isTimedOut, timedOut } from './mysql-statement.ts'
 import { makeWaitQueue, type QueueLoad, type WaitQueue } from './wait-queue.ts'
@@ -93,7 +93,7 @@ export const makeMysqlPool = (place: MysqlPlace, options: MysqlOptions): MysqlPo
     options.acquireTimeoutMilliseconds ?? 2000,
     'The database is busy: no connection came free in time. Try again.',
   )
-  const ready = new WeakMap<object, string>()
+  const ready = new WeakMap<object, KnownServer>()
   const open = new Set<PoolConnection>()
   const lent = new Set<PoolConnection>()
   const silence = makeSilence({
@@ -136,7 +136,7 @@ export const makeMysqlPool = (place: MysqlPlace, options: MysqlOptions): MysqlPo
     destroy,
     abandon: (connection) => {
       destroy(connection)
-      abandoned.end({ id: connection.threadId, host: ready.get(connection) })
+      abandoned.end({ id: connection.threadId, server: ready.get(connection) })
     },
     openUnbounded: () => openUnbounded(place, limits),
     close: () => {
@@ -149,8 +149,8 @@ export const makeMysqlPool = (place: MysqlPlace, options: MysqlOptions): MysqlPo
 interface Acquiring {
   readonly pool: Pool
   readonly places: WaitQueue
-  /** The host name of the server of each connection that has its settings. */
-  readonly ready: WeakMap<object, string>
+  /** The server of each connection that has its settings. */
+  readonly ready: WeakMap<object, KnownServer>
   readonly lent: Set<PoolConnection>
   readonly silence: Silence
   readonly destroy: (connection: PoolConnection) => void
@@ -183,12 +183,13 @@ const connect = ({ pool, places, ready, lent, silence, destroy, limits }: Acquir
     }
     lent.add(connection)
     if (ready.has(connection)) return done(undefined, connection)
+    const at = performance.now()
     setUp(connection, limits.statementTimeoutMilliseconds, limitsOf(limits), (failed, host) => {
       if (host === undefined) {
         destroy(connection)
         return done(failed)
       }
-      ready.set(connection, host)
+      ready.set(connection, { host, at })
       done(undefined, connection)
     })
   })
