@@ -43,6 +43,7 @@ export const bars = {
   licenses: { direction: 'at least', must: 100, stretch: 200, unit: '' },
   acceptMegabytes: atMost(100, 50, ' MB'),
   usageRollUp: atMost(2, 1.5),
+  usageClose: atMost(2, 1.5),
   usageCloseMegabytes: atMost(500, 300, ' MB'),
   besideClosing: atMost(2, 1.5),
   reportCpu: atMost(1.3, 1),
