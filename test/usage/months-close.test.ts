@@ -7,6 +7,7 @@ import test, { type ExecutionContext } from 'ava'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { makeSqlUsageInputs } from '../../adapters/sql/usage/usage-inputs.ts'
+import { makeSqlUsageViewStore } from '../../adapters/sql/usage/view-store.ts'
 import { daySeconds, laterByMonths } from '../../core/usage/month.ts'
 import { makeCloseDueMonths } from '../../core/usage/months/close.ts'
 import { makeExplain } from '../../core/usage/months/explain.ts'
@@ -218,10 +219,10 @@ for (const database of eachDatabase()) {
   })
 
   onWorld('the pieces that explain a figure add up to it', async (t, world) => {
-    const { a, contract } = await fillMonth(world)
+    const { a, contract, kind } = await fillMonth(world)
     await closed(world.close(callOf(), closeInput))
     const { objects } = await objectsOf(world)
-    const explain = makeExplain({ months: world.deps.months, inputs: world.inputs })
+    const explain = makeExplain({ months: world.deps.months, inputs: world.inputs, views: makeSqlUsageViewStore(world.db)(world.db) })
     for (const { object, clusterUid, parts } of objects) {
       for (const part of parts) {
         const explained = await explain({ ownerId: owner, month, product: 'dbProduct', clusterUid, objectUid: object.uid, contractId: part.contractId, use: part.use })
@@ -229,6 +230,7 @@ for (const database of eachDatabase()) {
         let sum = 0n
         for await (const pieces of explained.right.pieces) for (const piece of pieces) sum += BigInt(piece.milliCpu) * BigInt(piece.to - piece.from)
         t.is(sum, part.milliCpuSeconds)
+        t.false(await explained.right.hasChanged())
       }
     }
     const segments = await explain({ ownerId: owner, month, product: 'dbProduct', clusterUid: a.uid, objectUid: undefined, contractId: undefined, use: undefined })
@@ -239,6 +241,12 @@ for (const database of eachDatabase()) {
     ])
     const unknown = await explain({ ownerId: owner, month, product: 'dbProduct', clusterUid: 'no', objectUid: undefined, contractId: undefined, use: undefined })
     t.is(isLeft(unknown) && unknown.left.tag, 'UsageMonthMissing')
+
+    await world.object(a.id, kind, [{ from: start, to: start + daySeconds, milliCpu: 1000, memoryMib: 0 }])
+    const later = await explain({ ownerId: owner, month, product: 'dbProduct', clusterUid: a.uid, objectUid: objects[0]?.object.uid, contractId: undefined, use: undefined })
+    if (isLeft(later)) throw new Error(later.left.message)
+    for await (const _ of later.right.pieces);
+    t.true(await later.right.hasChanged(), 'what was reported since then')
   })
 }
 
