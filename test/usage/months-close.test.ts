@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
@@ -111,6 +112,25 @@ for (const database of eachDatabase()) {
     t.deepEqual(await world.shown('objects-usage-view'), final)
     t.is(await world.leftovers(), 0)
     t.is(await world.count('usage_months'), 1)
+  })
+
+  onWorld('a month is computed again for contracts that change what is shown, although they change no figure', async (t, world) => {
+    const { a } = await fillMonth(world)
+    world.setNow(end + 1800)
+    await closed(world.close(callOf(), closeInput))
+    const isNew = async (): Promise<boolean> => (await closed(world.close(callOf(), closeInput))).isNew
+    const later = await world.contract({ name: 'Later', startsAt: new Date(end * 1000) }, randomUUID())
+    t.false(await isNew(), 'a contract that is not in force in the month')
+    const setStart = (at: number) => world.db.query((k) => k('contracts').where('id', later).update({ starts_at: at * 1000 }))
+    await setStart(start + daySeconds)
+    t.true(await isNew(), 'a contract without use')
+    await world.db.query((k) => k('contract_cluster_intervals').where('contract_id', later).update({ cluster_uid: a.uid, bound_from: (start + 2 * daySeconds) * 1000 }))
+    t.true(await isNew(), 'a contract of a cluster on which another one comes first')
+    const { items } = (await world.shown('clusters-usage-view'))?.json as { readonly items: readonly { readonly contractIDs: readonly number[] }[] }
+    t.true(items[0]?.contractIDs.includes(later))
+    t.false(await isNew())
+    await setStart(end)
+    t.true(await isNew(), 'a contract that is not in force in the month any more')
   })
 
   onWorld('a reopened month has a new revision, and the old one remains readable', async (t, world) => {
