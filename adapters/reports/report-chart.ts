@@ -58,7 +58,7 @@ export const chartOperators = (chart: ReportChart, top: number, typesetter: Type
     for (let line = 1; line <= lines; line++) {
       const y = base - line * step * scale
       parts.push(rule, filled(plot.left, y, plot.right - plot.left, 0.4), grey)
-      parts.push(typesetter.line(shownNumber(line * step), { x: page.left, y: y + 2.5, room: 40, align: 'right' }, small))
+      parts.push(typesetter.line(shownNumber(line * step), { x: page.left, y: y + 2.5, room: 40, isFigure: true, align: 'right' }, small))
     }
     const slot = (plot.right - plot.left) / sums.length
     chart.series.forEach(({ values }, i) => {
@@ -69,7 +69,7 @@ export const chartOperators = (chart: ReportChart, top: number, typesetter: Type
       })
     })
   }
-  parts.push(grey, filled(plot.left, base, plot.right - plot.left, 0.6), typesetter.line('0', { x: page.left, y: base + 2, room: 40, align: 'right' }, small))
+  parts.push(grey, filled(plot.left, base, plot.right - plot.left, 0.6), typesetter.line('0', { x: page.left, y: base + 2, room: 40, isFigure: true, align: 'right' }, small))
   const slot = (plot.right - plot.left) / Math.max(1, sums.length)
   for (let day = 0; day < sums.length; day++) {
     const text = String(day + 1)

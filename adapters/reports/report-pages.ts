@@ -191,7 +191,7 @@ export class ReportPages {
       const x = page.left + (i % 3) * width
       this.#document.beginElement('TR')
       tagged.push(this.#document.tagged('TH', `${grey}\n${this.#typesetter.line(name, { x, y: this.#y + 10, room: width - 12 }, { weight: 'regular', size: 8 })}`, rowHead))
-      tagged.push(this.#document.tagged('TD', `${black}\n${this.#typesetter.line(value, { x, y: this.#y + 24, room: width - 12 }, { weight: 'bold', size: 12 })}`))
+      tagged.push(this.#document.tagged('TD', `${black}\n${this.#typesetter.line(value, { x, y: this.#y + 24, room: width - 12, isFigure: true }, { weight: 'bold', size: 12 })}`))
       this.#document.endElement()
       this.#add(tagged.splice(0).join('\n'))
     }
@@ -271,7 +271,7 @@ export class ReportPages {
     this.#document.beginElement('TR')
     const y = this.#y + 9.5
     for (const [i, { x, room, isNumber }] of cells.entries()) {
-      parts.push(this.#document.tagged('TD', this.#typesetter.line(row[i] ?? '', { x, y, room, align: isNumber ? 'right' : 'left' }, cellText)))
+      parts.push(this.#document.tagged('TD', this.#typesetter.line(row[i] ?? '', { x, y, room, isFigure: isNumber, align: isNumber ? 'right' : 'left' }, cellText)))
     }
     this.#document.endElement()
     this.#add(parts.join('\n'))
@@ -282,7 +282,7 @@ export class ReportPages {
     this.#document.beginElement('TR')
     const parts = [artifact(`${grey}\n${filled(page.left, this.#y, page.right - page.left, 0.7)}`), black]
     for (const [i, { x, room, isNumber }] of cells.entries()) {
-      parts.push(this.#document.tagged('TD', this.#typesetter.line(totals[i] ?? '', { x, y: this.#y + 10.5, room, align: isNumber ? 'right' : 'left' }, totalText)))
+      parts.push(this.#document.tagged('TD', this.#typesetter.line(totals[i] ?? '', { x, y: this.#y + 10.5, room, isFigure: isNumber, align: isNumber ? 'right' : 'left' }, totalText)))
     }
     this.#document.endElement()
     this.#add(parts.join('\n'))

@@ -48,6 +48,28 @@ const bidi = (bidiModule.default as unknown as () => Bidi)()
 const complex = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\p{M}\p{Cf}\p{Emoji_Modifier}\p{RI}]/u
 const rightToLeft = /[\u0590-\u08ff\u200f\u202b\u202e\u2067\ufb1d-\ufdff\ufe70-\ufeff]/
 
+/** How a text is set. */
+interface Look {
+  readonly weight: Weight
+  readonly size: number
+}
+
+/** Where a text is drawn. */
+interface TextPlace {
+  readonly x: number
+  readonly y: number
+  readonly room: number
+  readonly align?: 'left' | 'right'
+  readonly isFigure?: boolean
+}
+
+/** A text within its room. */
+interface Fitted {
+  readonly runs: readonly Run[]
+  readonly width: number
+  readonly isShort: boolean
+}
+
 const ellipsis = '…'
 /** Names often differ only at their ends. */
 const keptAtEnd = 5
@@ -155,11 +177,11 @@ export class Typesetter {
   }
 
   /**
-   * Returns the operators that draw a text at a base line, at most `room` points wide: a longer text has an ellipsis before its last letters. `align` is
-   * of the text in its room.
+   * Returns the operators that draw a text at a base line, at most `room` points wide: a longer text has an ellipsis before its last letters, and a
+   * longer figure, of which nothing may be left out, is set smaller. `align` is of the text in its room.
    */
-  line(text: string, place: { readonly x: number; readonly y: number; readonly room: number; readonly align?: 'left' | 'right' }, look: { readonly weight: Weight; readonly size: number }): string {
-    const { runs, width, isShort } = this.#fitted(shown(text), place.room, look)
+  line(text: string, place: TextPlace, given: Look): string {
+    const { runs, width, isShort, look } = place.isFigure === true ? this.#whole(text, place.room, given) : { ...this.#fitted(shown(text), place.room, given), look: given }
     const { fonts } = internalsOf(this.#document).page
     let x = place.align === 'right' ? place.x + place.room - width : place.x
     const drawn: string[] = []
@@ -181,7 +203,15 @@ export class Typesetter {
     return isShort || complex.test(text) || this.#isReplaced(text, look.weight) ? `/Span <</ActualText ${textObject(text)}>> BDC ${operators} EMC` : operators
   }
 
-  #fitted(text: string, room: number, { weight, size }: { readonly weight: Weight; readonly size: number }): { readonly runs: readonly Run[]; readonly width: number; readonly isShort: boolean } {
+  #whole(text: string, room: number, { weight, size }: Look): Fitted & { readonly look: Look } {
+    const runs = this.#runs(shown(text), weight)
+    const width = widthOf(runs, size)
+    // Sizes are written with two decimals.
+    const fitting = width <= room ? size : Math.floor(((size * room) / width) * 100) / 100
+    return { runs, width: widthOf(runs, fitting), isShort: false, look: { weight, size: fitting } }
+  }
+
+  #fitted(text: string, room: number, { weight, size }: Look): Fitted {
     const runs = this.#runs(text, weight)
     const width = widthOf(runs, size)
     if (width <= room) return { runs, width, isShort: false }

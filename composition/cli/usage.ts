@@ -11,6 +11,7 @@ import { makeExplain } from '../../core/usage/months/explain.ts'
 import { MonthStoreToken, UsageInputsToken } from '../../core/usage/months/ports.ts'
 import type { MonthKey } from '../../core/usage/types.ts'
 import { usageClasses, usageProducts } from '../../core/usage/types.ts'
+import { UsageViewStoreToken } from '../../core/usage/views/ports.ts'
 import type { Composition } from '../service/compose.ts'
 import { operatorCall } from '../service/operator.ts'
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
@@ -119,13 +120,13 @@ export const usageExplain = (context: CommandContext, options: UsageExplainOptio
       context.say(`--product is one of ${usageProducts.join(', ')}; --class one of ${usageClasses.join(', ')}; --contract a number, 0 for use without a contract.`)
       return 2
     }
-    const explain = makeExplain({ months: container.resolve(MonthStoreToken), inputs: container.resolve(UsageInputsToken) })
+    const explain = makeExplain({ months: container.resolve(MonthStoreToken), inputs: container.resolve(UsageInputsToken), views: container.resolve(UsageViewStoreToken) })
     const explained = await explain({ ...place, product, clusterUid: options.cluster.toLowerCase(), objectUid: options.object?.toLowerCase(), contractId, use })
     if (isLeft(explained)) {
       context.say(explained.left.message)
       return 1
     }
-    const { month, segments, pieces } = explained.right
+    const { month, segments, pieces, hasChanged } = explained.right
     const isJson = options.json === true
     if (!isJson) {
       context.print(`Revision ${month.revision} of ${monthText(month.month)}, ${month.status}, computed at ${month.generatedAt.toISOString()}`)
@@ -146,10 +147,11 @@ export const usageExplain = (context: CommandContext, options: UsageExplainOptio
     }
     if (!isAny && !isJson) context.print('  nothing')
     const figures = { cpu: decimalOf(thousandthsOf(cpu, perCoreMonth(place.month))), memory: decimalOf(thousandthsOf(memory, perGibMonth(place.month))) }
-    if (isJson) printJson(context, { revision: month.revision, status: month.status, segments, pieces: shown, milliCPUSeconds: cpu.toString(), mebibyteSeconds: memory.toString(), ...figures })
+    if (isJson) printJson(context, { revision: month.revision, status: month.status, segments, pieces: shown, milliCPUSeconds: cpu.toString(), mebibyteSeconds: memory.toString(), ...figures, hasChanged: await hasChanged() })
     else {
       context.print(`Sum: ${cpu} milli-core-seconds = ${figures.cpu} core-months; ${memory} MiB-seconds = ${figures.memory} GiB-months`)
       context.print('The rows of views and reports are rounded so that they add up to their total: the last digit of a row may differ.')
+      if (await hasChanged()) context.say(`The cluster has other figures in revision ${month.revision}: its intervals have changed since then, or are no longer kept. Close or reopen the month to compute it again.`)
     }
     return 0
   })

@@ -2,6 +2,7 @@ import type { AccessGrant } from '../../core/kernel/access.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { definedFields } from '../../core/kernel/json.ts'
 import { monthKey, monthText } from '../../core/usage/month.ts'
+import type { UsageMonth } from '../../core/usage/types.ts'
 import { makeFindReport } from '../../core/usage/reports/find-report.ts'
 import { UsageReportStoreToken } from '../../core/usage/reports/ports.ts'
 import { DatabaseInventoryToken, UsageViewStoreToken } from '../../core/usage/views/ports.ts'
@@ -26,12 +27,15 @@ interface ViewRequest {
   readonly query: ViewQuery
 }
 
+/** A provisional revision that is computed again from equal events, by another version of the code or after a wrong clock, has another tag too. */
+const tagOf = ({ revision, status, inputHash, generatedAt }: UsageMonth): string => `${revision}-${status}-${inputHash.slice(0, 22)}-${generatedAt.getTime().toString(36)}`
+
 /** The name of a file has the account: a vendor keeps the files of many. */
 const fileName = ({ objectName }: AccessGrant, rest: string): string => `usage-${objectName}-${rest}`
 
 /** Returns both forms of a view, or the one that `format` names. */
 const streamedView = ({ month, name, json, plainJson, csv }: UsageViewAnswer, { grant, query: { format } }: ViewRequest): Streamed => {
-  const tag = `${month.revision}-${month.status}-${month.inputHash.slice(0, 22)}`
+  const tag = tagOf(month)
   const asJson: Representation = { contentType: 'application/json; charset=utf-8', tag, pieces: plainJson, packedPieces: json }
   const asCsv: Representation = { contentType: 'text/csv; charset=utf-8; header=present', tag: `${tag}-csv`, headers: { 'Content-Disposition': attachment(fileName(grant, `${name}.csv`)) }, pieces: csv }
   const lastModified = month.generatedAt
@@ -106,7 +110,7 @@ export const reportGroup = defineGroup({
         representations: [
           {
             contentType: 'application/pdf',
-            tag: `${report.month.revision}-${report.month.status}-${report.month.inputHash.slice(0, 22)}-pdf`,
+            tag: `${tagOf(report.month)}-pdf`,
             headers: { 'Content-Disposition': attachment(fileName(grant, `${monthText(report.month.month)}.pdf`)), 'Content-Length': String(report.size) },
             pieces: () => given.reports.pieces(report),
           },

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
@@ -7,6 +8,7 @@ import test, { type ExecutionContext } from 'ava'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { makeSqlUsageInputs } from '../../adapters/sql/usage/usage-inputs.ts'
+import { makeSqlUsageViewStore } from '../../adapters/sql/usage/view-store.ts'
 import { daySeconds, laterByMonths } from '../../core/usage/month.ts'
 import { makeCloseDueMonths } from '../../core/usage/months/close.ts'
 import { makeExplain } from '../../core/usage/months/explain.ts'
@@ -110,6 +112,25 @@ for (const database of eachDatabase()) {
     t.deepEqual(await world.shown('objects-usage-view'), final)
     t.is(await world.leftovers(), 0)
     t.is(await world.count('usage_months'), 1)
+  })
+
+  onWorld('a month is computed again for contracts that change what is shown, although they change no figure', async (t, world) => {
+    const { a } = await fillMonth(world)
+    world.setNow(end + 1800)
+    await closed(world.close(callOf(), closeInput))
+    const isNew = async (): Promise<boolean> => (await closed(world.close(callOf(), closeInput))).isNew
+    const later = await world.contract({ name: 'Later', startsAt: new Date(end * 1000) }, randomUUID())
+    t.false(await isNew(), 'a contract that is not in force in the month')
+    const setStart = (at: number) => world.db.query((k) => k('contracts').where('id', later).update({ starts_at: at * 1000 }))
+    await setStart(start + daySeconds)
+    t.true(await isNew(), 'a contract without use')
+    await world.db.query((k) => k('contract_cluster_intervals').where('contract_id', later).update({ cluster_uid: a.uid, bound_from: (start + 2 * daySeconds) * 1000 }))
+    t.true(await isNew(), 'a contract of a cluster on which another one comes first')
+    const { items } = (await world.shown('clusters-usage-view'))?.json as { readonly items: readonly { readonly contractIDs: readonly number[] }[] }
+    t.true(items[0]?.contractIDs.includes(later))
+    t.false(await isNew())
+    await setStart(end)
+    t.true(await isNew(), 'a contract that is not in force in the month any more')
   })
 
   onWorld('a reopened month has a new revision, and the old one remains readable', async (t, world) => {
@@ -218,10 +239,10 @@ for (const database of eachDatabase()) {
   })
 
   onWorld('the pieces that explain a figure add up to it', async (t, world) => {
-    const { a, contract } = await fillMonth(world)
+    const { a, contract, kind } = await fillMonth(world)
     await closed(world.close(callOf(), closeInput))
     const { objects } = await objectsOf(world)
-    const explain = makeExplain({ months: world.deps.months, inputs: world.inputs })
+    const explain = makeExplain({ months: world.deps.months, inputs: world.inputs, views: makeSqlUsageViewStore(world.db)(world.db) })
     for (const { object, clusterUid, parts } of objects) {
       for (const part of parts) {
         const explained = await explain({ ownerId: owner, month, product: 'dbProduct', clusterUid, objectUid: object.uid, contractId: part.contractId, use: part.use })
@@ -229,6 +250,7 @@ for (const database of eachDatabase()) {
         let sum = 0n
         for await (const pieces of explained.right.pieces) for (const piece of pieces) sum += BigInt(piece.milliCpu) * BigInt(piece.to - piece.from)
         t.is(sum, part.milliCpuSeconds)
+        t.false(await explained.right.hasChanged())
       }
     }
     const segments = await explain({ ownerId: owner, month, product: 'dbProduct', clusterUid: a.uid, objectUid: undefined, contractId: undefined, use: undefined })
@@ -239,6 +261,12 @@ for (const database of eachDatabase()) {
     ])
     const unknown = await explain({ ownerId: owner, month, product: 'dbProduct', clusterUid: 'no', objectUid: undefined, contractId: undefined, use: undefined })
     t.is(isLeft(unknown) && unknown.left.tag, 'UsageMonthMissing')
+
+    await world.object(a.id, kind, [{ from: start, to: start + daySeconds, milliCpu: 1000, memoryMib: 0 }])
+    const later = await explain({ ownerId: owner, month, product: 'dbProduct', clusterUid: a.uid, objectUid: objects[0]?.object.uid, contractId: undefined, use: undefined })
+    if (isLeft(later)) throw new Error(later.left.message)
+    for await (const _ of later.right.pieces);
+    t.true(await later.right.hasChanged(), 'what was reported since then')
   })
 }
 

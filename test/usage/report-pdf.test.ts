@@ -57,6 +57,19 @@ test('a report states that it is PDF/A-2a and PDF/UA-1, with the owner as a vali
   t.notRegex(xml, /[\u0001\ufffe]|<b>/)
 })
 
+test('a figure that is too long for its column is set smaller, and never shortened', async (t) => {
+  const figures = ['9999.999', '12345.678', '212370.051', '9876543210123.456']
+  const columns = [{ title: 'Contract', width: 3, isNumber: false }, ...figures.map(() => ({ title: 'CPU', width: 0.9, isNumber: true })), { title: 'Kind', width: 5.5, isNumber: false }]
+  const rows = async function* () {
+    yield [['a name', ...figures, 'Postgres']]
+  }
+  const table: ReportTable = { title: 'Contracts', columns, rows: rows(), totals: ['Total', ...figures.map((figure) => `1${figure}`), ''], note: '' }
+  const { pages } = await readPdf(await renderedBy(renderer, contentOf([table])))
+  const words = pages[1]?.split(' ') ?? []
+  for (const figure of figures) t.true(words.includes(figure) && words.includes(`1${figure}`), figure)
+  t.notRegex(pages.join(), /…/)
+})
+
 test('a letter that no font has is replaced, and a reader of texts gets it', async (t) => {
   const { pages } = await readPdf(await renderedBy(renderer, contentOf([tableOf(2, ['ქართული x', '\ue000 y'])])))
   t.regex(pages[1] ?? '', /\ufffd{7} x.*\ufffd y/)

@@ -69,7 +69,7 @@ for (const { name: database } of eachDatabase()) {
     await report(owner, account, withOne, [{ ...identity('shop', 'orders'), ...sized(1, nowSeconds - 9 * day, 1024) }])
     t.deepEqual(await codes(), [200, 403, 404])
     const { json } = await as(owner, 'GET', paths[0]!)
-    t.deepEqual((json.items as { clusterInfo: { uid: string } }[]).map(({ clusterInfo }) => clusterInfo.uid), [withOne])
+    t.deepEqual((json.items as { clusterInfo: { uid: string; name: string } }[]).map(({ clusterInfo: { uid, name } }) => [uid, name]), [[withOne, `of ${account}`]], 'the name that the views of months show too')
   })
 
   on('a namespace has its databases with pods and volumes, and a missing one is 404', async (t) => {

@@ -131,7 +131,7 @@ const factStatementsOf = (db: SqlDatabase) => ({
   putHours: db.prepare((k, p: Params<'clusterId' | 'month' | 'hours'>) =>
     k('usage_presence').insert({ cluster_id: p('clusterId'), month: p('month'), hours: p('hours') }).onConflict(['cluster_id', 'month']).merge(['hours']),
   ),
-  modes: tupleList<ModeRow>(db, ['cluster_id', 'at'], (k, within) => within(k('usage_modes')).select('at', 'event_id', 'mode')),
+  modes: tupleList<ModeRow>(db, ['cluster_id', 'at', 'event_id'], (k, within) => within(k('usage_modes')).select('at', 'event_id', 'mode')),
   insertModes: insertRows(db, 'usage_modes', (p: Params<'clusterId' | 'at' | 'id' | 'mode'>) => ({ cluster_id: p('clusterId'), at: p('at'), event_id: p('id'), mode: p('mode') })),
   namespaces: tupleList<NamespaceRow>(db, ['cluster_id', 'namespace_uid'], (k, within) => within(k('usage_namespaces')).select(...namespaceColumns)),
   putNamespaces: insertRows(
@@ -155,8 +155,8 @@ export const makeSqlClusterFactStore = (db: SqlDatabase): ((runner: SqlRunner) =
     async putHours(clusterId, month, hours) {
       await runner.run(s.putHours, { clusterId, month, hours })
     },
-    async modesAt(clusterId, instants) {
-      const rows = await s.modes(runner, instants.map((at) => [clusterId, at]))
+    async findModes(clusterId, of) {
+      const rows = await s.modes(runner, of.map(({ at, id }) => [clusterId, at, id]))
       return rows.map(({ event_id, at, mode }) => ({ id: event_id, at: Number(at) as UnixSeconds, mode: mode as ClusterMode }))
     },
     async insertModes(clusterId, modes) {

@@ -44,7 +44,7 @@ const statementsOf = (db: SqlDatabase) => {
     k('usage_namespaces').where('cluster_id', p('cluster')).orderBy(['created_at', 'namespace_uid']).select(...namespaceColumns)
   return {
     isEnabled: db.prepare((k, p: Params<'owner' | 'now'>) => enabling(k, p).select('c.id').limit(1)),
-    enabled: db.prepare((k, p: Params<'owner' | 'now'>) => enabling(k, p).join('contract_clusters as b', 'b.contract_id', 'c.id').distinct('b.cluster_uid')),
+    enabled: db.prepare((k, p: Params<'owner' | 'now'>) => enabling(k, p).join('contract_clusters as b', 'b.contract_id', 'c.id').orderBy('b.id').select('b.cluster_uid', 'b.display_name')),
     // An owner may have several records of a cluster; the last one in the list replaces the others.
     clusters: db.prepare((k, p: Params<'owner'>) =>
       k('usage_clusters as u')
@@ -61,10 +61,11 @@ const statementsOf = (db: SqlDatabase) => {
   }
 }
 
-const clusterOf = (row: ClusterRow, enabled: ReadonlySet<string>): ReportedCluster => ({
+/** `enabled` has the names that clusters have in contracts. */
+const clusterOf = (row: ClusterRow, enabled: ReadonlyMap<string, string>): ReportedCluster => ({
   id: Number(row.id) as UsageClusterId,
   uid: row.cluster_uid,
-  name: row.display_name ?? row.cluster_uid,
+  name: row.display_name ?? enabled.get(row.cluster_uid) ?? row.cluster_uid,
   kubernetesVersion: row.kubernetes_version ?? '',
   provider: row.provider ?? '',
   nodeCount: row.node_count ?? 0,
@@ -84,7 +85,8 @@ export const makeSqlDatabaseInventory = (db: SqlDatabase): ((runner: SqlRunner) 
       return (await runner.first(s.isEnabled, { owner: ownerId, now: now.getTime() })) !== undefined
     },
     async clustersOf(ownerId, now) {
-      const enabled = new Set((await runner.all<{ readonly cluster_uid: string }>(s.enabled, { owner: ownerId, now: now.getTime() })).map((row) => row.cluster_uid))
+      const bound = await runner.all<{ readonly cluster_uid: string; readonly display_name: string }>(s.enabled, { owner: ownerId, now: now.getTime() })
+      const enabled = new Map(bound.map((row) => [row.cluster_uid, row.display_name]))
       const rows = await runner.all<ClusterRow>(s.clusters, { owner: ownerId })
       return [...new Map(rows.map((row) => [row.cluster_uid, clusterOf(row, enabled)])).values()]
     },

@@ -129,7 +129,8 @@ export const makeSqlUsageChangeStore = (db: SqlDatabase): ((runner: SqlRunner) =
       const rows: ChangeRow[] = []
       for (const chunk of chunksOf(ids)) {
         const { statement, binds } = list(chunk)
-        rows.push(...(await runner.all<ChangeRow>(statement, binds)))
+        // They may be more than a call can have arguments.
+        for (const row of await runner.all<ChangeRow>(statement, binds)) rows.push(row)
       }
       return rows.map(changeOf)
     },

@@ -3,7 +3,7 @@ import type { Contract } from '../../../core/contracts/types.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import { textAt } from '../../../core/kernel/json.ts'
 import type { ClusterFacts, OwnerFacts, ReadWindow, ReportedObject, UsageInputs } from '../../../core/usage/months/ports.ts'
-import type { ClusterMode, MonthKey, UnixSeconds, UsageClusterId } from '../../../core/usage/types.ts'
+import type { ClusterMode, MonthKey, UnixSeconds, UsageClusterId, UsageKind } from '../../../core/usage/types.ts'
 import { withOwner } from '../contracts/contract-store.ts'
 import type { ContractRow } from '../contracts/rows.ts'
 import { contractOf } from '../contracts/rows.ts'
@@ -38,7 +38,7 @@ const packed = (dialect: SqlDatabase['dialect']): string =>
 const compose = (db: SqlDatabase, pages: { readonly objects: number; readonly intervals: number }) => {
   const columns = `i.object_id, ${packed(db.dialect)} as packed`
   return {
-    kinds: db.prepare((k) => k('usage_kinds as k').select('k.id', ...kindColumns).orderBy('k.id')),
+    kinds: paddedList((length) => db.prepare((k, p: Params<string>) => k('usage_kinds as k').whereIn('k.id', listSlots(p, length)).select('k.id', ...kindColumns))),
     objects: db.prepare((k, p: Params<'clusterId' | 'after' | 'start' | 'limit'>) =>
       k('usage_objects as o').where('o.cluster_id', p('clusterId')).where('o.object_uid', '>', p('after')).where((each) => each.whereNull('o.deleted_at').orWhere('o.deleted_at', '>=', p('start')))
         .select(...objectColumns, 'o.kind_id').orderBy('o.object_uid').limit(p('limit')),
@@ -77,9 +77,8 @@ export const makeSqlUsageInputs = (db: SqlDatabase, { maxTextLength = mostText, 
   const s = compose(db, pages)
   const factsOf = makeFactsOf(db)
   /** Where the server cuts a text off: 1 MiB on MariaDB, 1 KiB on MySQL unless it is configured. */
-  let longest: Promise<number> | undefined
-  const longestText = (): Promise<number> =>
-    (longest ??= db.dialect === 'sqlite' ? Promise.resolve(Number.POSITIVE_INFINITY) : db.first<{ readonly length: Num }>(s.longestText, {}).then((row) => Number(row?.length ?? 0)))
+  let longest = db.dialect === 'sqlite' ? Number.POSITIVE_INFINITY : undefined
+  const longestText = async (): Promise<number> => (longest ??= Number((await db.first<{ readonly length: Num }>(s.longestText, {}))?.length ?? 0))
   const plainText = async (place: Place, objectId: number): Promise<string> => {
     const rows = await db.all<{ readonly text: string }>(s.plain, { ...place, objectId })
     return rows.map(({ text }) => text).join(';')
@@ -143,14 +142,24 @@ export const makeSqlUsageInputs = (db: SqlDatabase, { maxTextLength = mostText, 
     return texts
   }
 
+  /** Completes the kinds that rows have. Of all kinds there may be many: each account reports its own. */
+  const readKinds = async (kinds: Map<number, UsageKind>, rows: readonly { readonly kind_id: Num }[]): Promise<void> => {
+    const missing = new Set(rows.map(({ kind_id: id }) => Number(id)).filter((id) => !kinds.has(id)))
+    for (const chunk of chunksOf([...missing])) {
+      const { statement, binds } = s.kinds(chunk)
+      for (const row of await db.all<KindRow & { readonly id: Num }>(statement, binds)) kinds.set(Number(row.id), kindOf(row))
+    }
+  }
+
   return {
     factsOf: (ownerId, window) => factsOf(db, ownerId, window),
     async *objectsOf(clusterId, { month, from }) {
-      const kinds = new Map((await db.all<KindRow & { readonly id: Num }>(s.kinds, {})).map((row) => [Number(row.id), kindOf(row)]))
+      const kinds = new Map<number, UsageKind>()
       const place = { month, clusterId }
       const texts = await scan(place)
       for (let after = ''; ;) {
         const rows = await db.all<ObjectRow & { readonly kind_id: Num }>(s.objects, { clusterId, after, start: from, limit: pages.objects })
+        await readKinds(kinds, rows)
         const found = texts ?? (await lookUp(place, rows.map(({ id }) => Number(id))))
         const objects = rows.flatMap((row): readonly ReportedObject[] => {
           const intervals = found.get(Number(row.id))

@@ -1,3 +1,4 @@
+import { getOrMake } from '../../kernel/cache.ts'
 import { dayOf, daySeconds, hourStart, monthBounds, monthOf, oneMonthAfter } from '../month.ts'
 import type { UnixSeconds, UsageInterval } from '../types.ts'
 import type { Horizon } from './intervals.ts'
@@ -26,7 +27,7 @@ export type Verdict = 'accepted' | 'repeated' | 'conflict'
 export interface ClusterPlan {
   /** One for each event, in order. */
   readonly verdicts: readonly Verdict[]
-  /** The objects after the events, by UID: only those that differ. */
+  /** The objects after the events, by UID: only those that differ. New changes are behind those of before. */
   readonly objects: ReadonlyMap<string, ObjectState>
   readonly modes: readonly Pick<ModeChanged, 'id' | 'at' | 'mode'>[]
   readonly namespaces: readonly ObservedNamespace[]
@@ -48,26 +49,71 @@ const isNewer = (a: ObservedNamespace, b: ObservedNamespace): boolean => {
 }
 const contentOf = ({ labels, annotations, name, createdAt }: ObservedNamespace): string => JSON.stringify([labels, annotations, name, createdAt])
 
+const keyOfMode = ({ id, at }: Pick<ModeChanged, 'id' | 'at'>): string => `${at} ${id}`
+const keyOfChange = ({ generation, type }: ObjectChange): string => `${generation} ${type}`
+
+/** An object while events are applied. A change costs the same however many the object has. */
+class ObjectDraft {
+  readonly identity: ObjectIdentity
+  readonly #before: ObjectState | undefined
+  readonly #added: ObjectChange[] = []
+  /** Made for the first change that is compared with others: most objects are new, and have one. */
+  #byKey: Map<string, ObjectChange> | undefined
+  #lastHeardDay: number
+  #sendsHeartbeats: boolean
+
+  constructor(reported: ObjectIdentity, before: ObjectState | undefined) {
+    this.identity = before?.identity ?? reported
+    this.#before = before
+    this.#lastHeardDay = before?.lastHeardDay ?? 0
+    this.#sendsHeartbeats = before?.sendsHeartbeats ?? false
+  }
+
+  hear(at: UnixSeconds, sendsHeartbeats: boolean): void {
+    this.#lastHeardDay = Math.max(this.#lastHeardDay, dayOf(at))
+    if (sendsHeartbeats) this.#sendsHeartbeats = true
+  }
+
+  /** Returns the change of the same generation and type. */
+  find(change: ObjectChange): ObjectChange | undefined {
+    const before = this.#before?.changes ?? []
+    if (before.length + this.#added.length === 0) return undefined
+    this.#byKey ??= new Map([...before, ...this.#added].map((each) => [keyOfChange(each), each]))
+    return this.#byKey.get(keyOfChange(change))
+  }
+
+  add(change: ObjectChange): void {
+    this.#added.push(change)
+    this.#byKey?.set(keyOfChange(change), change)
+  }
+
+  /** Returns the object after the events, with its new changes behind the others; undefined if it is as it was. */
+  result(): ObjectState | undefined {
+    const before = this.#before
+    const changes = this.#added.length === 0 ? (before?.changes ?? []) : [...(before?.changes ?? []), ...this.#added]
+    const isOld = before?.lastHeardDay === this.#lastHeardDay && before.sendsHeartbeats === this.#sendsHeartbeats && before.changes === changes
+    return isOld ? undefined : { identity: this.identity, lastHeardDay: this.#lastHeardDay, sendsHeartbeats: this.#sendsHeartbeats, changes }
+  }
+}
+
 /** Applies events to the state of a cluster. The result is the same for any order and any repetition of events that do not contradict each other. */
 export const planEvents = (events: readonly UsageEvent[], state: ClusterState): ClusterPlan => {
-  const objects = new Map<string, ObjectState>()
+  const objects = new Map<string, ObjectDraft>()
   const namespaces = new Map<string, ObservedNamespace>()
+  const knownModes = new Map(state.modes.map((known) => [keyOfMode(known), known.mode]))
   const modes: Pick<ModeChanged, 'id' | 'at' | 'mode'>[] = []
   const heard = new Set<UnixSeconds>()
 
-  const objectOf = (identity: ObjectIdentity): ObjectState | undefined => objects.get(identity.uid) ?? state.objects.get(identity.uid)
-  const heardOf = (known: ObjectState | undefined, identity: ObjectIdentity, at: UnixSeconds, sendsHeartbeats: boolean, changes: readonly ObjectChange[]): void => {
-    const lastHeardDay = Math.max(known?.lastHeardDay ?? 0, dayOf(at))
-    const isOld = known !== undefined && known.lastHeardDay === lastHeardDay && (known.sendsHeartbeats || !sendsHeartbeats) && known.changes === changes
-    if (!isOld) objects.set(identity.uid, { identity, lastHeardDay, sendsHeartbeats: sendsHeartbeats || known?.sendsHeartbeats === true, changes })
-  }
+  const objectOf = (identity: ObjectIdentity): ObjectDraft => getOrMake(objects, identity.uid, () => new ObjectDraft(identity, state.objects.get(identity.uid)))
   const judge = (event: UsageEvent): Verdict => {
     switch (event.kind) {
       case 'cluster-heard':
         return 'accepted'
       case 'mode': {
-        const same = [...state.modes, ...modes].find(({ id, at }) => id === event.id && at === event.at)
-        if (same !== undefined) return same.mode === event.mode ? 'repeated' : 'conflict'
+        const key = keyOfMode(event)
+        const same = knownModes.get(key)
+        if (same !== undefined) return same === event.mode ? 'repeated' : 'conflict'
+        knownModes.set(key, event.mode)
         modes.push({ id: event.id, at: event.at, mode: event.mode })
         return 'accepted'
       }
@@ -79,17 +125,16 @@ export const planEvents = (events: readonly UsageEvent[], state: ClusterState): 
       }
       case 'object-heard':
       case 'change': {
-        const known = objectOf(event.object)
-        if (known !== undefined && !isSameObject(known.identity, event.object)) return 'conflict'
-        const changes = known?.changes ?? []
+        const object = objectOf(event.object)
+        if (!isSameObject(object.identity, event.object)) return 'conflict'
         if (event.kind === 'object-heard') {
-          heardOf(known, event.object, event.at, true, changes)
+          object.hear(event.at, true)
           return 'accepted'
         }
-        const { change } = event
-        const same = changes.find(({ generation, type }) => generation === change.generation && type === change.type)
-        if (same !== undefined) return isSameChange(same, change) ? 'repeated' : 'conflict'
-        heardOf(known, event.object, event.at, false, [...changes, change])
+        const same = object.find(event.change)
+        if (same !== undefined) return isSameChange(same, event.change) ? 'repeated' : 'conflict'
+        object.hear(event.at, false)
+        object.add(event.change)
         return 'accepted'
       }
     }
@@ -99,7 +144,11 @@ export const planEvents = (events: readonly UsageEvent[], state: ClusterState): 
     if (verdict !== 'conflict') heard.add(hourStart(event.at))
     return verdict
   })
-  return { verdicts, objects, modes, namespaces: [...namespaces.values()], heard: [...heard] }
+  const changed = [...objects].flatMap(([uid, object]): readonly (readonly [string, ObjectState])[] => {
+    const after = object.result()
+    return after === undefined ? [] : [[uid, after]]
+  })
+  return { verdicts, objects: new Map(changed), modes, namespaces: [...namespaces.values()], heard: [...heard] }
 }
 
 /** Returns the deletion and the end of the trial of an object, as its changes say. */

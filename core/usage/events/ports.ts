@@ -119,8 +119,8 @@ export interface ClusterFactStore {
   hoursOf(clusterIds: readonly UsageClusterId[], months: readonly MonthKey[]): Promise<readonly { readonly clusterId: UsageClusterId; readonly month: MonthKey; readonly hours: HeardHours }[]>
   /** Replaces the heard hours of a cluster in a month. */
   putHours(clusterId: UsageClusterId, month: MonthKey, hours: HeardHours): Promise<void>
-  /** Returns the changes of mode of a cluster at these instants. */
-  modesAt(clusterId: UsageClusterId, instants: readonly UnixSeconds[]): Promise<readonly Pick<ModeChanged, 'id' | 'at' | 'mode'>[]>
+  /** Returns the changes of mode of a cluster that have one of these instants and event ids. */
+  findModes(clusterId: UsageClusterId, of: readonly Pick<ModeChanged, 'id' | 'at'>[]): Promise<readonly Pick<ModeChanged, 'id' | 'at' | 'mode'>[]>
   insertModes(clusterId: UsageClusterId, modes: readonly Pick<ModeChanged, 'id' | 'at' | 'mode'>[]): Promise<void>
   namespaces(clusterId: UsageClusterId, uids: readonly string[]): Promise<readonly ObservedNamespace[]>
   /** Replaces what was observed of namespaces. */

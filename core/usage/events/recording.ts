@@ -177,11 +177,11 @@ const planAll = async ({ facts }: UsageEventStores, batches: readonly FoundEvent
   const planned: Planned[] = []
   for (const batch of batches) {
     const { clusterId, events, found } = batch
-    const modes = events.flatMap((event) => (event.kind === 'mode' ? [event.at] : []))
+    const modes = events.flatMap((event) => (event.kind === 'mode' ? [event] : []))
     const namespaces = events.flatMap((event) => (event.kind === 'namespace' ? [event.namespace.uid] : []))
     const plan = planEvents(events, {
       objects: found.states,
-      modes: modes.length === 0 ? [] : await facts.modesAt(clusterId, [...new Set(modes)]),
+      modes: modes.length === 0 ? [] : await facts.findModes(clusterId, modes),
       namespaces: new Map(namespaces.length === 0 ? [] : (await facts.namespaces(clusterId, [...new Set(namespaces)])).map((each) => [each.uid, each])),
     })
     planned.push({ ...batch, plan })
@@ -220,7 +220,7 @@ const writeObjects = async (stores: UsageEventStores, planned: readonly Planned[
     if (lastHeardDay !== row.lastHeardDay || sendsHeartbeats !== row.sendsHeartbeats || deletedAt !== row.deletedAt || trialEndsAt !== row.trialEndsAt) {
       updated.push({ ...row, lastHeardDay, sendsHeartbeats, deletedAt, trialEndsAt })
     }
-    for (const change of state.changes) if (before?.changes.includes(change) !== true) added.push({ ...change, objectId })
+    for (const change of state.changes.slice(before?.changes.length ?? 0)) added.push({ ...change, objectId })
     const change = changedIntervals(before, state, horizon)
     for (const month of change.months) removed.push({ clusterId, objectId, month })
     for (const interval of change.intervals) written.push({ ...interval, clusterId, objectId, kindId })

@@ -62,10 +62,11 @@ export const makeGatherMonth = ({ inputs, settle, spools, digest, work }: Gather
     })
     const read = gathered.flatMap((each) => each.clusters)
     const hash = digest()
-    hash.add(`${JSON.stringify(contracts.map(({ id, name, product, features, quota }) => [id, name, product, features, quota]))}\n`)
     for (const each of read) hash.add(`${each.digest}\n`)
     const days = Map.groupBy(sumOfDays(gathered.map((each) => each.days)), ({ product }) => product)
     const products = usageProducts.map((product) => productOf(facts, read, product, month, days.get(product) ?? []))
+    // What is shown of contracts beyond the segments: a contract without use, and a cluster on which another one comes first.
+    for (const each of products) hash.add(`${JSON.stringify([each.contracts, each.clusters.map(({ contractIds }) => contractIds)])}\n`)
     return {
       inputHash: hash.end(),
       segments: read.flatMap((each) => [...each.segments.values()].flat()),

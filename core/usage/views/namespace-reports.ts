@@ -150,7 +150,7 @@ export const podDetails = ({ deletedAt, changes }: Pick<ReportedDatabase, 'delet
 
 /** Returns the volumes of a database by name, with the sizes that they had. A volume that a later change does not name was deleted then. */
 export const volumeDetails = ({ deletedAt, changes }: Pick<ReportedDatabase, 'deletedAt' | 'changes'>): readonly VolumeDetail[] => {
-  const volumes = new Map<string, VolumeDetail & { readonly size: number }>()
+  const volumes = new Map<string, VolumeDetail & { readonly size: number; readonly expansions: { readonly size: string; readonly at: number }[] }>()
   for (const change of [...changes].sort(inOrder)) {
     const reported = change.type === 'object.deleted' ? undefined : detailsOf(change)?.volumes
     if (reported === undefined) continue
@@ -159,7 +159,10 @@ export const volumeDetails = ({ deletedAt, changes }: Pick<ReportedDatabase, 'de
     for (const { name, sizeMib, createdAt } of reported) {
       const known = volumes.get(name)
       if (known === undefined) volumes.set(name, { name, initialSize: sizeQuantity(sizeMib), size: sizeMib, expansions: [], createdAt, deletedAt: null })
-      else volumes.set(name, { ...known, size: sizeMib, deletedAt: null, expansions: known.size === sizeMib ? known.expansions : [...known.expansions, { size: sizeQuantity(sizeMib), at: change.at }] })
+      else {
+        if (known.size !== sizeMib) known.expansions.push({ size: sizeQuantity(sizeMib), at: change.at })
+        volumes.set(name, { ...known, size: sizeMib, deletedAt: null })
+      }
     }
   }
   return [...volumes.values()].sort((a, b) => (a.name < b.name ? -1 : 1)).map(({ size: _, ...volume }) => ({ ...volume, deletedAt: volume.deletedAt ?? deletedAt ?? null }))

@@ -92,7 +92,7 @@ export const UsageNamespaceMissing = defineFailure('UsageNamespaceMissing', 'Not
 export interface ReportedCluster {
   readonly id: UsageClusterId
   readonly uid: string
-  /** Of the cluster's record; the UID if there is none. */
+  /** Of the cluster's record, else of its binding to a contract; the UID if there is neither. */
   readonly name: string
   readonly kubernetesVersion: string
   readonly provider: string
