@@ -75,6 +75,8 @@ const inWords = (verdict: TenantVerdict): string => {
       return `altered  ${owner}: row ${verdict.brokenAt} does not follow from the row before it`
     case 'base-forged':
       return `altered  ${owner}: the continuation of the chain after its retired rows was not written by this service`
+    case 'headless':
+      return `cut      ${owner}: the end of its rows is not recorded`
     case 'cut':
       return `cut      ${owner}: rows are missing after the last of ${verdict.rows}`
   }

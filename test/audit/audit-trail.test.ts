@@ -71,6 +71,7 @@ for (const database of eachDatabase()) {
   for (const [title, spoil, verdict] of [
     ['a changed column', (id: number) => ({ where: { id }, change: { object_name: 'Editors' } }), 'altered'],
     ['a changed time', (id: number) => ({ where: { id }, change: { at: 1 } }), 'altered'],
+    ['a result that no row has', (id: number) => ({ where: { id }, change: { result: 'undone' } }), 'altered'],
     ['a row moved to another tenant', (id: number) => ({ where: { id }, change: { tenant_id: otherTenant } }), 'altered'],
   ] as const) {
     onBench(`${title} breaks the chain there`, async (t, bench) => {
@@ -90,6 +91,12 @@ for (const database of eachDatabase()) {
       [tenant]: { state: 'altered', rows: 2, brokenAt: ids[2] ?? 0 },
       [otherTenant]: { state: 'cut', rows: 1 },
     })
+  })
+
+  onBench('a chain whose end is not recorded any more is found, whatever its rows say', async (t, bench) => {
+    await bench.record(entry(), entry(), entry({ tenantId: otherTenant }))
+    await bench.db.query((k) => k('audit_heads').where('tenant_id', tenant).delete())
+    t.deepEqual(await bench.verdicts(), { [tenant]: { state: 'headless', rows: 0 }, [otherTenant]: { state: 'whole', rows: 1 } })
   })
 
   onBench('a forged row without the key is found', async (t, bench) => {

@@ -23,6 +23,10 @@ const eventOf = (row: AuditRow): AuditEvent => {
 
 export const makeSqlAuditLog = (db: SqlDatabase): AuditLog => {
   const heads = db.prepare((k) => k('audit_heads').select('tenant_id', 'hash', 'base_hash', 'base_seal').orderBy('tenant_id'))
+  // One statement, so that a first row that is written meanwhile has its head.
+  const headless = db.prepare((k) =>
+    k('audit_events').distinct('tenant_id').whereNotIn('tenant_id', k('audit_heads').select('tenant_id')).orderBy('tenant_id'),
+  )
   const piece = db.prepare((k, p: (n: 'tenantId' | 'after' | 'limit') => number) =>
     k('audit_events').select('*').where('tenant_id', p('tenantId')).where('id', '>', p('after')).orderBy('id').limit(p('limit')),
   )
@@ -48,6 +52,8 @@ export const makeSqlAuditLog = (db: SqlDatabase): AuditLog => {
         const base = hash === null || seal === null ? undefined : { hash, seal }
         yield { tenantId, base, head: head.hash, events: eventsOf(tenantId) }
       }
+      for (const { tenant_id: tenantId } of await db.all<Pick<HeadRow, 'tenant_id'>>(headless, {}))
+        yield { tenantId, base: undefined, head: undefined, events: eventsOf(tenantId) }
     },
   }
 }
