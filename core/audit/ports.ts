@@ -60,7 +60,10 @@ export interface AuditLog {
    * Counting stops at 10,000.
    */
   list(filter: AuditFilter, page: PageRequest): Promise<Page<AuditEvent>>
-  /** Lists at most `limit` rows after the row `after`, oldest first. Used to copy the log elsewhere. */
+  /**
+   * Lists at most `limit` rows after the row `after`, oldest first. Used to copy the log elsewhere: no row appears later with a
+   * lower number than one that was listed.
+   */
   listAfter(filter: AuditFilter, after: number, limit: number): Promise<readonly AuditEvent[]>
   /** Returns the chain of every account that has a recorded last hash or rows, for `verifyChain`. Rows are read in batches. */
   chains(): AsyncIterable<StoredChain>
