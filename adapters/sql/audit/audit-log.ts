@@ -27,7 +27,7 @@ const eventOf = (row: AuditRow): AuditEvent => {
 
 export const makeSqlAuditLog = (db: SqlDatabase): AuditLog => {
   const heads = db.prepare((k) => k('audit_heads').select('tenant_id', 'hash', 'base_hash', 'base_seal').orderBy('tenant_id'))
-  // One statement, so that a first row that is written meanwhile has its head.
+  // One statement, so that a first row that another transaction writes at the same time has its head.
   const headless = db.prepare((k) =>
     k('audit_events').distinct('tenant_id').whereNotIn('tenant_id', k('audit_heads').select('tenant_id')).orderBy('tenant_id'),
   )

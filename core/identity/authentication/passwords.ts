@@ -23,7 +23,7 @@ import type {
 import type { EmailAddress, EmailRecord, User } from '../types.ts'
 import type { ThrottledCheckDeps, VerifyOwnPasswordDeps } from './credentials.ts'
 import { makeThrottledCheck, makeVerifyOwnPassword, OwnPasswordWrong } from './credentials.ts'
-import type { PasswordPolicy } from './password-policy.ts'
+import type { PasswordContext, PasswordPolicy } from './password-policy.ts'
 import { checkPassword, isRetyped, PasswordsDiffer, PasswordTooWeak } from './password-policy.ts'
 import type { Allowances } from './ports.ts'
 
@@ -45,6 +45,13 @@ export interface SetPasswordInput {
 
 export type SetPasswordFailure = Failure<'UserMissing'> | Failure<'PasswordsDiffer'> | Failure<'PasswordTooWeak'> | Failure<'TooManyAttempts'>
 
+/** Returns what a password of this user must not resemble: the login, the name, and all addresses, also unconfirmed ones. */
+export const passwordContextOf = async (stores: Pick<IdentityStores, 'emails'>, { id, login, fullName }: Pick<User, 'id' | 'login' | 'fullName'>): Promise<PasswordContext> => ({
+  login,
+  emails: (await stores.emails.list(id)).map(({ email }) => email),
+  fullName,
+})
+
 /** Sets a user's password without requiring the old one, and ends all of the user's sessions. Tokens remain. */
 export const makeSetPassword =
   (deps: SetPasswordDeps) =>
@@ -52,8 +59,7 @@ export const makeSetPassword =
     if (!isRetyped(input)) return left(PasswordsDiffer('The two passwords must not differ.'))
     const user = await deps.stores.users.byLogin(input.login)
     if (user === undefined) return left(userMissing())
-    const context = { login: user.login, emails: [user.primaryEmail], fullName: user.fullName }
-    const password = checkPassword(deps.passwords, input.password, context)
+    const password = checkPassword(deps.passwords, input.password, await passwordContextOf(deps.stores, user))
     if (isLeft(password)) return password
     const phc = await deps.hasher.hash(password.right)
     if (isLeft(phc)) return phc
@@ -93,8 +99,7 @@ export const makeChangeOwnPassword =
     const oldPhc = await makeVerifyOwnPassword(deps)(call, input.oldPassword)
     if (isLeft(oldPhc)) return oldPhc
     if (user === undefined) throw new Error('the account of an authenticated caller does not exist')
-    const context = { login: user.login, emails: [user.primaryEmail], fullName: user.fullName }
-    const password = checkPassword(deps.passwords, input.password, context)
+    const password = checkPassword(deps.passwords, input.password, await passwordContextOf(deps.stores, user))
     if (isLeft(password)) return password
     if (user.mustChangePassword && password.right.reveal() === input.oldPassword.reveal()) return left(PasswordTooWeak('The new password must be another one.'))
     const phc = await deps.hasher.hash(password.right)
@@ -242,8 +247,7 @@ export const makeResetPassword = (deps: ResetPasswordDeps) => {
     const proven = await judge(attempt, async () => right(await prove(deps, input.code)), linkCodeInvalid)
     if (isLeft(proven)) return proven
     const { user, hash } = proven.right
-    const emails = (await deps.stores.emails.list(user.id)).map(({ email }) => email)
-    const password = checkPassword(deps.passwords, input.password, { login: user.login, emails, fullName: user.fullName })
+    const password = checkPassword(deps.passwords, input.password, await passwordContextOf(deps.stores, user))
     if (isLeft(password)) return password
     const phc = await deps.hasher.hash(password.right)
     if (isLeft(phc)) return phc
