@@ -52,12 +52,21 @@ const makeAuthority = async ({ organization, notBefore, notAfter }: Extract<Sign
 /** A plain string would be read as the text form of a name, in which braces and hash signs have a meaning. */
 const verbatim = (text: string): x509.JsonAttributeObject => ({ utf8String: text })
 
-/** Returns why the extensions of an authority do not allow it to sign licenses and revocation lists. */
+/** RFC 5280, section 4.2.1.10. */
+const nameConstraints = '2.5.29.30'
+
+/**
+ * Returns why the extensions of an authority do not allow it to sign licenses and revocation lists, or why strict verifiers
+ * would refuse it.
+ */
 const usageFault = (certificatePem: string): string | undefined => {
   const certificate = new x509.X509Certificate(certificatePem)
   const needed = x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign
-  const usages = certificate.getExtension(x509.KeyUsagesExtension)?.usages ?? needed
+  const usages = certificate.getExtension(x509.KeyUsagesExtension)?.usages ?? 0
   if ((usages & needed) !== needed) return 'The key usage of the authority must include keyCertSign and cRLSign.'
+  if (certificate.getExtension(x509.BasicConstraintsExtension)?.critical !== true) return 'The basic constraints of the authority must be critical.'
+  if (certificate.getExtension(x509.SubjectKeyIdentifierExtension) === null) return 'The authority must have a subject key identifier.'
+  if (certificate.getExtension(nameConstraints) !== null) return 'The authority must have no name constraints: a license has the UID of a cluster as its name.'
   const extended = certificate.getExtension(x509.ExtendedKeyUsageExtension)?.usages
   return extended === undefined || extended.includes(x509.ExtendedKeyUsage.clientAuth) ? undefined : 'The extended key usage of the authority must include clientAuth.'
 }

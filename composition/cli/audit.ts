@@ -3,6 +3,7 @@ import { makeHmacDigest } from '../../adapters/security/digests.ts'
 import type { AuditFilter } from '../../core/audit/types.ts'
 import type { ChainVerdict } from '../../core/audit/audit-chain.ts'
 import { verifyChain } from '../../core/audit/audit-chain.ts'
+import { changesOf } from '../../plugins/audit/codecs.ts'
 import { openFoundation } from '../service/foundation.ts'
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
 import { configOf, printJson } from './command-context.ts'
@@ -29,7 +30,7 @@ export const auditExport = async (context: CommandContext, options: AuditExportO
     for (;;) {
       const events = await log.listAfter(filter, last, pieceRows)
       for (const { at, changes, ...event } of events) {
-        context.print(JSON.stringify({ ...event, at: at.toISOString(), changes: JSON.parse(changes) as unknown }))
+        context.print(JSON.stringify({ ...event, at: at.toISOString(), changes: changesOf(changes) }))
         last = event.id
       }
       if (events.length < pieceRows) return 0
@@ -75,6 +76,8 @@ const inWords = (verdict: TenantVerdict): string => {
       return `altered  ${owner}: row ${verdict.brokenAt} does not follow from the row before it`
     case 'base-forged':
       return `altered  ${owner}: the continuation of the chain after its retired rows was not written by this service`
+    case 'headless':
+      return `cut      ${owner}: the end of its rows is not recorded`
     case 'cut':
       return `cut      ${owner}: rows are missing after the last of ${verdict.rows}`
   }

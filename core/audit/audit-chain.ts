@@ -77,18 +77,21 @@ export type ChainVerdict =
   | { readonly state: 'altered'; readonly rows: number; readonly brokenAt: number }
   | { readonly state: 'cut'; readonly rows: number }
   | { readonly state: 'base-forged'; readonly rows: 0 }
+  | { readonly state: 'headless'; readonly rows: 0 }
 
 /**
  * Checks one account's chain, oldest row first. Each row's hash must be the keyed digest of its columns and the
  * previous hash (else `altered`: a row was changed, inserted, or removed from the middle). One of the hashes must equal
  * `head`, which was read before the rows (else `cut`: rows are missing from the end). Rows appended after `head` was
- * read are checked too. A chain whose oldest rows were retired starts at its sealed base (else `base-forged`).
+ * read are checked too. A chain whose oldest rows were retired starts at its sealed base (else `base-forged`). Rows of
+ * an account without a recorded head are not accepted (`headless`): any of them may be missing.
  */
 export const verifyChain = async (
   key: KeyedDigest,
   { tenantId, base, head, events }: StoredChain,
 ): Promise<ChainVerdict> => {
   if (base !== undefined && hex(base.seal) !== hex(sealOfBase(key, tenantId, base.hash))) return { state: 'base-forged', rows: 0 }
+  if (head === undefined) return { state: 'headless', rows: 0 }
   let previous = base?.hash ?? chainStart
   let rows = 0
   let hasHead = hex(head) === hex(previous)

@@ -60,9 +60,12 @@ export interface AuditLog {
    * Counting stops at 10,000.
    */
   list(filter: AuditFilter, page: PageRequest): Promise<Page<AuditEvent>>
-  /** Lists at most `limit` rows after the row `after`, oldest first. Used to copy the log elsewhere. */
+  /**
+   * Lists at most `limit` rows after the row `after`, oldest first. Used to copy the log elsewhere: no row appears later with a
+   * lower number than one that was listed.
+   */
   listAfter(filter: AuditFilter, after: number, limit: number): Promise<readonly AuditEvent[]>
-  /** Returns every account's chain, for `verifyChain`. Rows are read in batches. */
+  /** Returns the chain of every account that has a recorded last hash or rows, for `verifyChain`. Rows are read in batches. */
   chains(): AsyncIterable<StoredChain>
 }
 export const AuditLogToken = token<AuditLog>('audit.AuditLog')
@@ -101,6 +104,7 @@ export interface StoredChain {
   readonly tenantId: number
   /** Undefined if no row of the chain has ever been removed. */
   readonly base: ChainBase | undefined
-  readonly head: Uint8Array
+  /** Undefined if there are rows without one: it was removed. */
+  readonly head: Uint8Array | undefined
   readonly events: AsyncIterable<ChainedEvent>
 }

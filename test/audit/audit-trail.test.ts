@@ -1,6 +1,8 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
+import { makeSqlAuditLog } from '../../adapters/sql/audit/audit-log.ts'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { makeRetireEvents } from '../../core/audit/audit-chain.ts'
 import { makeAuditDenials } from '../../core/audit/denials.ts'
 import { defineFailure } from '../../core/kernel/failure.ts'
@@ -71,6 +73,7 @@ for (const database of eachDatabase()) {
   for (const [title, spoil, verdict] of [
     ['a changed column', (id: number) => ({ where: { id }, change: { object_name: 'Editors' } }), 'altered'],
     ['a changed time', (id: number) => ({ where: { id }, change: { at: 1 } }), 'altered'],
+    ['a result that no row has', (id: number) => ({ where: { id }, change: { result: 'undone' } }), 'altered'],
     ['a row moved to another tenant', (id: number) => ({ where: { id }, change: { tenant_id: otherTenant } }), 'altered'],
   ] as const) {
     onBench(`${title} breaks the chain there`, async (t, bench) => {
@@ -90,6 +93,12 @@ for (const database of eachDatabase()) {
       [tenant]: { state: 'altered', rows: 2, brokenAt: ids[2] ?? 0 },
       [otherTenant]: { state: 'cut', rows: 1 },
     })
+  })
+
+  onBench('a chain whose end is not recorded any more is found, whatever its rows say', async (t, bench) => {
+    await bench.record(entry(), entry(), entry({ tenantId: otherTenant }))
+    await bench.db.query((k) => k('audit_heads').where('tenant_id', tenant).delete())
+    t.deepEqual(await bench.verdicts(), { [tenant]: { state: 'headless', rows: 0 }, [otherTenant]: { state: 'whole', rows: 1 } })
   })
 
   onBench('a forged row without the key is found', async (t, bench) => {
@@ -223,6 +232,38 @@ for (const database of eachDatabase()) {
     const rest = await bench.log.listAfter({ tenantId: tenant }, first.at(-1)?.id ?? 0, 2)
     t.deepEqual(rest.map((event) => event.objectName), ['three'])
     t.deepEqual(await bench.log.listAfter({ tenantId: tenant }, rest.at(-1)?.id ?? 0, 2), [])
+  })
+
+  onBench('a copy of the whole log waits for a row that is not committed yet, as long as it may still come', async (t, bench) => {
+    const names = async (after: number) => (await bench.log.listAfter({}, after, 9)).map(({ objectName }) => objectName)
+    await bench.record(entry({ objectName: 'one' }), entry({ objectName: 'two' }), entry({ tenantId: otherTenant, objectName: 'three' }))
+    t.deepEqual(await names(0), ['one', 'two', 'three'])
+    const [one, two, three] = await bench.log.listAfter({}, 0, 3)
+    const taken = async (id: number | undefined): Promise<Record<string, unknown> | undefined> => {
+      const [row] = await bench.db.query<Record<string, unknown>>((k) => k('audit_events').where('id', id).select('*'))
+      await bench.db.query((k) => k('audit_events').where('id', id).delete())
+      return row
+    }
+    const put = (row: Record<string, unknown> | undefined) => bench.db.query((k) => k('audit_events').insert(row))
+    // What another transaction has written and not committed is a number without a row.
+    const second = await taken(two?.id)
+    t.deepEqual(await names(0), ['one'])
+    t.deepEqual(await names(one?.id ?? 0), [])
+    t.is((await bench.log.listAfter({ tenantId: otherTenant }, 0, 9)).length, 1)
+    await put(second)
+    t.deepEqual(await names(one?.id ?? 0), ['two', 'three'])
+
+    // Of two missing rows, the later one is committed while the log is read.
+    await bench.record(entry({ objectName: 'four' }))
+    const [secondAgain, third] = [await taken(two?.id), await taken(three?.id)]
+    const whileRead: SqlDatabase = { ...bench.db, query: async (build) => (await put(third), bench.db.query(build)) }
+    t.deepEqual(await makeSqlAuditLog(whileRead).listAfter({}, one?.id ?? 0, 9), [])
+    await put(secondAgain)
+    t.deepEqual(await names(one?.id ?? 0), ['two', 'three', 'four'])
+
+    await taken(two?.id)
+    await bench.db.query((k) => k('audit_events').update({ at: k.raw('at - 120000') }))
+    t.deepEqual(await names(one?.id ?? 0), ['three', 'four'])
   })
 }
 

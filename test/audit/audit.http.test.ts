@@ -103,6 +103,10 @@ test('the log is copied by route and by command, each from where the last copy e
     t.deepEqual((await byCommand('--after', String(copied.lines.at(-1)?.id ?? 0))).lines, [])
     t.deepEqual((await byCommand('--since', '2999-01-01')).lines, [])
     for (const wrong of [['--since', 'yesterday'], ['--after', 'x']]) t.is((await byCommand(...wrong)).exitCode, 2)
+    const db = await openDatabase(environment.MOORAGE_DATABASE_URL)
+    await db.query((k) => k('audit_events').where('id', copied.lines[0]?.id).update({ changes: '{' }))
+    await db.close()
+    t.like(await byCommand(), { exitCode: 0, lines: copied.lines.map(({ id }) => ({ id })) }, 'a damaged row does not end the copy')
   } finally {
     await service.stop()
     rmSync(folder, { recursive: true, force: true })

@@ -42,6 +42,13 @@ const own = (algorithm: readonly string[], extensions: readonly string[] = [sign
   openssl('req', '-x509', '-new', '-nodes', ...algorithm, '-keyout', key, '-out', certificate, '-days', '400', '-subj', subject, ...added)
   return { certificatePem: readFileSync(certificate, 'utf8'), key: secret(readFileSync(key, 'utf8')) }
 }
+/** An authority with exactly these extensions. */
+const ownWithOnly = (...extensions: readonly string[]): LicenseAuthority => {
+  const [certificate, key] = [file(''), file('')]
+  const config = file(['[req]', 'distinguished_name=name', 'prompt=no', 'x509_extensions=only', '[name]', 'O=Vendor', '[only]', ...extensions, ''].join('\n'))
+  openssl('req', '-x509', '-new', '-nodes', ...p256, '-keyout', key, '-out', certificate, '-days', '400', '-config', config)
+  return { certificatePem: readFileSync(certificate, 'utf8'), key: secret(readFileSync(key, 'utf8')) }
+}
 const p256 = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256']
 const content = (changes: Partial<LicenseContent> = {}): LicenseContent => ({
   clusterUid: uid, features: ['db-basic'], plan: 'db-enterprise', productLine: 'db', tier: 'enterprise', flags: {}, licensee: 'ops@example.com',
@@ -81,6 +88,10 @@ test('an authority that verifiers would refuse cannot be set up', async (t) => {
   const cases: readonly (readonly [LicenseAuthority, RegExp])[] = [
     [own(p256, ['keyUsage=critical,keyCertSign']), /keyCertSign and cRLSign/],
     [own(p256, [signingUsage, 'extendedKeyUsage=serverAuth']), /clientAuth/],
+    [own(p256, [signingUsage, 'nameConstraints=permitted;DNS:example.com']), /no name constraints/],
+    [ownWithOnly('basicConstraints=critical,CA:TRUE', 'subjectKeyIdentifier=hash'), /keyCertSign and cRLSign/],
+    [ownWithOnly('basicConstraints=CA:TRUE', signingUsage, 'subjectKeyIdentifier=hash'), /constraints of the authority must be critical/],
+    [ownWithOnly('basicConstraints=critical,CA:TRUE', signingUsage, 'subjectKeyIdentifier=none'), /subject key identifier/],
     [own(['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-521']), /P-256 or P-384/],
     [own(['-newkey', 'rsa:1024']), /2048/],
     [own(p256, [signingUsage], '/CN=Nobody'), /organization/],

@@ -7,9 +7,10 @@ import { makeAllowDomain, makeDisallowDomain, makeOpenRegistration, makeValidate
 import { makeEditOwnProfile, makeEditUser } from '../../core/identity/accounts/user-changes.ts'
 import { makeAskPasswordReset, makeChangeOwnPassword, makeResetPassword, makeSetPassword } from '../../core/identity/authentication/passwords.ts'
 import { makeConfirmEmail, linkCodeMinutes, mailsPerHour, nextMailAt } from '../../core/identity/emails/link-codes.ts'
-import { makeAddOwnEmails } from '../../core/identity/emails/own-emails.ts'
+import { makeAddOwnEmails, makeRemoveOwnEmails } from '../../core/identity/emails/own-emails.ts'
 import { TooManyAttempts } from '../../core/identity/ports.ts'
 import type { User } from '../../core/identity/types.ts'
+import type { Secret } from '../../core/kernel/secret.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { callOf } from '../sql/call.ts'
 import { tagOf, unwrap } from '../support/outcome.ts'
@@ -59,6 +60,19 @@ onEachDatabase('any change of the password voids the codes that would change it'
     await change()
     t.true(isLeft(await makeResetPassword(world.deps)(callOf(), { code, password: secret('a fifth long phrase') })))
   }
+})
+
+onEachDatabase('a code sets no password once its address was removed, even while the password is hashed', async (t, world) => {
+  const ada = await world.user('ada')
+  await addVerified(world, ada, 'ada@second.example')
+  const code = await resetCode(world, 'ada@second.example')
+  const removing = { ...world.deps.hasher, hash: async (text: Secret) => {
+    unwrap(await makeRemoveOwnEmails(world.deps)(callBy(ada), ['ada@second.example']))
+    return world.deps.hasher.hash(text)
+  } }
+  const before = await world.deps.stores.users.passwordPhc(ada.id)
+  t.is(tagOf(await makeResetPassword({ ...world.deps, hasher: removing })(callOf(), { code, password: secret('a second long phrase') })), 'LinkCodeInvalid')
+  t.is(await world.deps.stores.users.passwordPhc(ada.id), before)
 })
 
 onEachDatabase('the number of reset mails for one network is limited', async (t, world) => {

@@ -333,6 +333,19 @@ test('a changed password: old one needed, other sessions end, tokens stay', asyn
   t.is((await signIn('pass', newPassword)).status, 200)
 })
 
+test('a password that is close to any address of the account, or to a word of its name, is refused on every route', async (t) => {
+  await makeUser('wary')
+  const token = await service.tokenFor('wary')
+  t.is((await send('POST', '/user/emails', { token, body: { emails: ['windsurfing.harbour@fjord.example.net'] } })).status, 201)
+  t.is((await send('PATCH', '/user/settings', { token, body: { full_name: 'Bartholomew Featherstone' } })).status, 200)
+  for (const weak of ['windsurfing.harbour', 'fjord.example.net', 'Featherstone-15']) {
+    t.is((await send('POST', '/user/settings/account/password', { token, body: { old_password: password, password: weak } })).status, 422, weak)
+    t.is((await send('POST', '/admin/users/wary/change-password', { token: service.adminToken, body: { password: weak } })).status, 422, weak)
+    t.is((await send('PATCH', '/admin/users/wary', { token: service.adminToken, body: { password: weak } })).status, 400, weak)
+  }
+  t.is((await signIn('wary')).status, 200)
+})
+
 test('administration: making, changing, shutting and deleting users', async (t) => {
   const token = service.adminToken
   const make = (body: object) => send('POST', '/admin/users', { token, body: { username: 'fresh', email: 'fresh@example.org', password, ...body } })

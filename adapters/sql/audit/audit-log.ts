@@ -2,12 +2,16 @@ import type { Knex } from 'knex'
 import type { AuditLog, AuditRetention, StoredChain } from '../../../core/audit/ports.ts'
 import type { AuditEvent, AuditFilter, ChainedEvent } from '../../../core/audit/types.ts'
 import { mapPage, rowsById } from '../../../core/kernel/page.ts'
+import { databaseNow } from '../kit/fragments.ts'
 import { filteredPage } from '../kit/page-query.ts'
-import type { SqlDatabase } from '../kit/statement.ts'
+import type { Num, SqlDatabase } from '../kit/statement.ts'
 import type { AuditRow } from './audit-trail.ts'
 import { chainedEvent } from './audit-trail.ts'
 
 const pieceRows = 500
+
+/** Longer than the transaction that writes a row takes, also if its process stood still and was given up. */
+const settledMilliseconds = 60_000
 
 interface HeadRow {
   readonly tenant_id: number
@@ -23,12 +27,35 @@ const eventOf = (row: AuditRow): AuditEvent => {
 
 export const makeSqlAuditLog = (db: SqlDatabase): AuditLog => {
   const heads = db.prepare((k) => k('audit_heads').select('tenant_id', 'hash', 'base_hash', 'base_seal').orderBy('tenant_id'))
+  // One statement, so that a first row that another transaction writes at the same time has its head.
+  const headless = db.prepare((k) =>
+    k('audit_events').distinct('tenant_id').whereNotIn('tenant_id', k('audit_heads').select('tenant_id')).orderBy('tenant_id'),
+  )
   const piece = db.prepare((k, p: (n: 'tenantId' | 'after' | 'limit') => number) =>
     k('audit_events').select('*').where('tenant_id', p('tenantId')).where('id', '>', p('after')).orderBy('id').limit(p('limit')),
   )
 
   const eventsOf = async function* (tenantId: number): AsyncIterable<ChainedEvent> {
     for await (const row of rowsById(pieceRows, (after, limit) => db.all<AuditRow>(piece, { tenantId, after, limit }))) yield chainedEvent(row)
+  }
+
+  /**
+   * Numbers are given before the commit: of two changes at the same time, the one with the higher number may be visible first. So
+   * a recent row that follows a missing number waits, until that number is there or the row is no longer recent. One statement
+   * reads the last row before the first gap, since a row of the gap may appear at any time.
+   */
+  const settled = db.prepare((k, p: (n: 'after') => number) => {
+    const afterGap = k('audit_events as e')
+      .min('e.id')
+      .where('e.at', '>=', k.raw(`${databaseNow(db.dialect)} - ${settledMilliseconds}`))
+      .whereRaw('e.id > ? + 1', [p('after')])
+      .whereNotExists(k('audit_events as p').select('p.id').where('p.id', k.raw('e.id - 1')))
+    return k('audit_events').select({ last: 'id' }).where('id', '<', k.raw('coalesce((?), 9007199254740991)', [afterGap])).orderBy('id', 'desc').limit(1)
+  })
+  /** Returns the last number up to which every row that will exist is visible. */
+  const settledUpTo = async (after: number): Promise<number> => {
+    const found = await db.first<{ readonly last: Num }>(settled, { after })
+    return Number(found?.last ?? 0)
   }
 
   return {
@@ -38,7 +65,12 @@ export const makeSqlAuditLog = (db: SqlDatabase): AuditLog => {
     },
 
     async listAfter(filter, after, limit) {
-      const rows = await db.query<AuditRow>((k) => filtered(k, filter).select('*').where('id', '>', after).orderBy('id').limit(limit))
+      // The rows of one account are written one after the other.
+      const upTo = filter.tenantId === undefined ? await settledUpTo(after) : undefined
+      const rows = await db.query<AuditRow>((k) => {
+        const later = filtered(k, filter).select('*').where('id', '>', after)
+        return (upTo === undefined ? later : later.where('id', '<=', upTo)).orderBy('id').limit(limit)
+      })
       return rows.map(eventOf)
     },
 
@@ -48,6 +80,8 @@ export const makeSqlAuditLog = (db: SqlDatabase): AuditLog => {
         const base = hash === null || seal === null ? undefined : { hash, seal }
         yield { tenantId, base, head: head.hash, events: eventsOf(tenantId) }
       }
+      for (const { tenant_id: tenantId } of await db.all<Pick<HeadRow, 'tenant_id'>>(headless, {}))
+        yield { tenantId, base: undefined, head: undefined, events: eventsOf(tenantId) }
     },
   }
 }

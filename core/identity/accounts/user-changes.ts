@@ -11,6 +11,7 @@ import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { auditOfUser } from '../audit.ts'
 import { checkPassword } from '../authentication/password-policy.ts'
 import type { SetPasswordDeps } from '../authentication/passwords.ts'
+import { passwordContextOf } from '../authentication/passwords.ts'
 import type { AttemptThrottle } from '../authentication/ports.ts'
 import type { MailOccasion } from '../emails/account-mail.ts'
 import { passwordChangedMail, postIfAddressed, renamedMail } from '../emails/account-mail.ts'
@@ -133,7 +134,8 @@ export const makeEditUser =
     if (isLeft(email)) return email
     let phc: string | undefined
     if (password !== undefined) {
-      const context = { login: found.login, emails: [email.right?.text ?? found.primaryEmail], fullName: found.fullName }
+      const own = await passwordContextOf(deps.stores, found)
+      const context = email.right === undefined ? own : { ...own, emails: [...own.emails, email.right.text] }
       const checked = checkPassword(deps.passwords, password, context)
       if (isLeft(checked)) return checked
       const hashed = await deps.hasher.hash(checked.right)

@@ -37,8 +37,8 @@ const lengthSetting = 'MOORAGE_PASSWORD_MIN_LENGTH'
  * Returns the words of a user's context that a guess would start from. Short words are omitted: they would forbid too
  * much.
  */
-const contextWords = (context: PasswordContext, siteWords: readonly string[]): readonly string[] =>
-  [productName, ...siteWords, context.login, ...context.emails.flatMap((email) => [email, ...email.split('@')]), context.fullName ?? '']
+const contextWords = ({ fullName = '', ...context }: PasswordContext, siteWords: readonly string[]): readonly string[] =>
+  [productName, ...siteWords, context.login, ...context.emails.flatMap((email) => [email, ...email.split('@')]), fullName, ...fullName.split(/\s+/)]
     .map((word) => word.toLowerCase())
     .filter((word) => word.length >= 4)
 

@@ -1,6 +1,7 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
+import type { UserId } from '../../kernel/ids.ts'
 import type { Call, SignedInCall } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
@@ -23,7 +24,7 @@ import type {
 import type { EmailAddress, EmailRecord, User } from '../types.ts'
 import type { ThrottledCheckDeps, VerifyOwnPasswordDeps } from './credentials.ts'
 import { makeThrottledCheck, makeVerifyOwnPassword, OwnPasswordWrong } from './credentials.ts'
-import type { PasswordPolicy } from './password-policy.ts'
+import type { PasswordContext, PasswordPolicy } from './password-policy.ts'
 import { checkPassword, isRetyped, PasswordsDiffer, PasswordTooWeak } from './password-policy.ts'
 import type { Allowances } from './ports.ts'
 
@@ -45,6 +46,13 @@ export interface SetPasswordInput {
 
 export type SetPasswordFailure = Failure<'UserMissing'> | Failure<'PasswordsDiffer'> | Failure<'PasswordTooWeak'> | Failure<'TooManyAttempts'>
 
+/** Returns what a password of this user must not resemble: the login, the name, and all addresses, also unconfirmed ones. */
+export const passwordContextOf = async (stores: Pick<IdentityStores, 'emails'>, { id, login, fullName }: Pick<User, 'id' | 'login' | 'fullName'>): Promise<PasswordContext> => ({
+  login,
+  emails: (await stores.emails.list(id)).map(({ email }) => email),
+  fullName,
+})
+
 /** Sets a user's password without requiring the old one, and ends all of the user's sessions. Tokens remain. */
 export const makeSetPassword =
   (deps: SetPasswordDeps) =>
@@ -52,8 +60,7 @@ export const makeSetPassword =
     if (!isRetyped(input)) return left(PasswordsDiffer('The two passwords must not differ.'))
     const user = await deps.stores.users.byLogin(input.login)
     if (user === undefined) return left(userMissing())
-    const context = { login: user.login, emails: [user.primaryEmail], fullName: user.fullName }
-    const password = checkPassword(deps.passwords, input.password, context)
+    const password = checkPassword(deps.passwords, input.password, await passwordContextOf(deps.stores, user))
     if (isLeft(password)) return password
     const phc = await deps.hasher.hash(password.right)
     if (isLeft(phc)) return phc
@@ -93,8 +100,7 @@ export const makeChangeOwnPassword =
     const oldPhc = await makeVerifyOwnPassword(deps)(call, input.oldPassword)
     if (isLeft(oldPhc)) return oldPhc
     if (user === undefined) throw new Error('the account of an authenticated caller does not exist')
-    const context = { login: user.login, emails: [user.primaryEmail], fullName: user.fullName }
-    const password = checkPassword(deps.passwords, input.password, context)
+    const password = checkPassword(deps.passwords, input.password, await passwordContextOf(deps.stores, user))
     if (isLeft(password)) return password
     if (user.mustChangePassword && password.right.reveal() === input.oldPassword.reveal()) return left(PasswordTooWeak('The new password must be another one.'))
     const phc = await deps.hasher.hash(password.right)
@@ -229,6 +235,8 @@ export type ResetPasswordFailure = Failure<'LinkCodeInvalid'> | Failure<'Passwor
 interface Proven {
   readonly hash: Uint8Array
   readonly user: User
+  /** The address to which the code was sent. */
+  readonly emailKey: string
 }
 
 /**
@@ -241,13 +249,12 @@ export const makeResetPassword = (deps: ResetPasswordDeps) => {
     const attempt = { kind: 'reset-code', subject: input.code.slice(0, 64), sourceIp: call.sourceIp } as const
     const proven = await judge(attempt, async () => right(await prove(deps, input.code)), linkCodeInvalid)
     if (isLeft(proven)) return proven
-    const { user, hash } = proven.right
-    const emails = (await deps.stores.emails.list(user.id)).map(({ email }) => email)
-    const password = checkPassword(deps.passwords, input.password, { login: user.login, emails, fullName: user.fullName })
+    const { user } = proven.right
+    const password = checkPassword(deps.passwords, input.password, await passwordContextOf(deps.stores, user))
     if (isLeft(password)) return password
     const phc = await deps.hasher.hash(password.right)
     if (isLeft(phc)) return phc
-    const replaced = await replace(deps, call, { user, hash }, phc.right)
+    const replaced = await replace(deps, call, proven.right, phc.right)
     if (isLeft(replaced)) return replaced
     await deps.throttle.unlock(user.id, 'password')
     return right(undefined)
@@ -259,15 +266,19 @@ const prove = async ({ stores, digest, clock }: ResetPasswordDeps, code: string)
   if (isLeft(hash)) return undefined
   const found = await stores.linkCodes.find('password-reset', hash.right, clock.now())
   const user = found && (await stores.users.byId(found.userId))
-  const isStillTheirs = found !== undefined && (await stores.emails.list(found.userId)).some((own) => own.verified && own.email.toLowerCase() === found.emailKey)
-  return user !== undefined && user.isActive && !user.prohibitLogin && isStillTheirs ? { hash: hash.right, user } : undefined
+  if (found === undefined || user === undefined || !user.isActive || user.prohibitLogin) return undefined
+  return (await hasVerified(stores, user.id, found.emailKey)) ? { hash: hash.right, user, emailKey: found.emailKey } : undefined
 }
 
-const replace = (deps: ResetPasswordDeps, call: Call, { user, hash }: Proven, phc: string): Outcome<Failure<'LinkCodeInvalid'>, void> =>
+const hasVerified = async (stores: Pick<IdentityStores, 'emails'>, userId: UserId, key: string): Promise<boolean> =>
+  (await stores.emails.list(userId)).some((own) => own.verified && own.email.toLowerCase() === key)
+
+const replace = (deps: ResetPasswordDeps, call: Call, { user, hash, emailKey }: Proven, phc: string): Outcome<Failure<'LinkCodeInvalid'>, void> =>
   deps.unitOfWork.run<Failure<'LinkCodeInvalid'>, void>(call, async (stores) => {
     const now = deps.clock.now()
     const current = await stores.users.lock(user.id)
-    const isAllowed = current !== undefined && current.isActive && !current.prohibitLogin
+    // The user may have removed the address while the password was hashed.
+    const isAllowed = current !== undefined && current.isActive && !current.prohibitLogin && (await hasVerified(stores, user.id, emailKey))
     if (!isAllowed || !(await stores.linkCodes.use('password-reset', hash, now))) return left(linkCodeInvalid())
     await stores.users.replacePassword(user.id, phc, undefined, false)
     await stores.linkCodes.closeAll(user.id, 'password-reset', undefined, now)
