@@ -234,6 +234,9 @@ for (const database of eachDatabase()) {
     t.deepEqual(await bench.log.listAfter({ tenantId: tenant }, rest.at(-1)?.id ?? 0, 2), [])
   })
 
+  // SQLite has one writer at a time: its numbers are in the order of the commits.
+  if (database.name === 'sqlite') continue
+
   onBench('a copy of the whole log waits for a row that is not committed yet, as long as it may still come', async (t, bench) => {
     const names = async (after: number) => (await bench.log.listAfter({}, after, 9)).map(({ objectName }) => objectName)
     await bench.record(entry({ objectName: 'one' }), entry({ objectName: 'two' }), entry({ tenantId: otherTenant, objectName: 'three' }))

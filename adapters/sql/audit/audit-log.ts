@@ -65,8 +65,9 @@ export const makeSqlAuditLog = (db: SqlDatabase): AuditLog => {
     },
 
     async listAfter(filter, after, limit) {
-      // The rows of one account are written one after the other.
-      const upTo = filter.tenantId === undefined ? await settledUpTo(after) : undefined
+      // The rows of one account are written one after the other, and SQLite has one writer at a time.
+      const isConcurrent = filter.tenantId === undefined && db.dialect === 'mysql'
+      const upTo = isConcurrent ? await settledUpTo(after) : undefined
       const rows = await db.query<AuditRow>((k) => {
         const later = filtered(k, filter).select('*').where('id', '>', after)
         return (upTo === undefined ? later : later.where('id', '<=', upTo)).orderBy('id').limit(limit)
