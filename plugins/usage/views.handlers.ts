@@ -19,7 +19,7 @@ import { downloadReport, getObjectHistory, listGeneratedMonths, objectRoutes, re
 /** An empty value of a filter is the same as none: clients send empty fields of forms. */
 const filterOf = ({ group, kind, clusterUID, namespace, namespaceUID, contractID }: ViewQuery) => {
   const given = (text: string | undefined) => (text === '' ? undefined : text)
-  return definedFields({ group: given(group), kind: given(kind), clusterUID: given(clusterUID)?.toLowerCase(), namespace: given(namespace), namespaceUID: given(namespaceUID), contractID })
+  return definedFields({ group: given(group), kind: given(kind), clusterUID: given(clusterUID)?.toLowerCase(), namespace: given(namespace), namespaceUID: given(namespaceUID)?.toLowerCase(), contractID })
 }
 
 interface ViewRequest {

@@ -142,3 +142,25 @@ test('only the databases of the namespace that is being written are read, so tha
   t.deepEqual(seen, ['bank', 'shop', 'tax'])
   t.deepEqual(read, [[1], [0], [2]])
 })
+
+test('databases that were deleted in the last six months are shown, on the last days of long months too', async (t) => {
+  const sinceAt = async (now: string): Promise<string> => {
+    let shownSince = 0
+    const inventory: DatabaseInventory = {
+      isEnabled: async () => true,
+      clustersOf: async () => [{ id: 1 as UsageClusterId, uid: randomUUID(), name: '', kubernetesVersion: '', provider: '', nodeCount: 0, isEnabled: true }],
+      databaseIdsOf: async (_cluster, since) => ((shownSince = since), new Map()),
+      databases: () => t.fail() as never,
+      databasesIn: () => t.fail() as never,
+      namespacesOf: async () => [],
+    }
+    const answer = unwrap(await makeReportNamespaces({ inventory, clock: { now: () => new Date(now) } })({} as SignedInCall<never>, { ownerId: 1 as AccountId }))
+    for await (const _ of answer.json());
+    return new Date(shownSince * 1000).toISOString().slice(0, 16)
+  }
+  t.is(await sinceAt('2026-08-31T10:00:00Z'), '2026-02-28T10:00')
+  t.is(await sinceAt('2028-08-30T10:00:00Z'), '2028-02-29T10:00')
+  t.is(await sinceAt('2026-10-31T10:00:00Z'), '2026-04-30T10:00')
+  t.is(await sinceAt('2026-03-31T10:00:00Z'), '2025-09-30T10:00')
+  t.is(await sinceAt('2026-11-24T10:00:00Z'), '2026-05-24T10:00')
+})

@@ -145,6 +145,9 @@ test('filters are combined by AND, and the totals are the sums of what is shown'
     { numRuns: 25 },
   )
   t.is((await viewOf(read(path, { kind: '', group: '' }))).items.length, items.length, 'an empty value is no filter')
+  const ofA = items.filter(({ clusterUID, namespace }) => clusterUID === clusterUidOf(3) && namespace === 'a').length
+  t.true(ofA > 0)
+  t.is((await viewOf(read(path, { clusterUID: clusterUidOf(3).toUpperCase(), namespaceUID: 'UID-OF-A' }))).items.length, ofA, 'UIDs in any case')
 })
 
 test('clusters show what was used of a kind or for a contract; kinds and namespaces what was used in a cluster', async (t) => {

@@ -23,6 +23,8 @@ const disabled = (message: string): Failure<'ClientBillingDisabled'> => ClientBi
 const sinceOf = (now: Date): UnixSeconds => {
   const since = new Date(now)
   since.setUTCMonth(since.getUTCMonth() - shownMonths)
+  // A month without this day: its last one, not one of the next month.
+  if (since.getUTCDate() !== now.getUTCDate()) since.setUTCDate(0)
   return unixSeconds(since) as UnixSeconds
 }
 
