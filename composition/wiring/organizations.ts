@@ -1,6 +1,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlRightsStore } from '../../adapters/sql/authz/access-context.ts'
+import { makeSqlProvenStores } from '../../adapters/sql/identity/identity-stores.ts'
 import { makeSqlAccessTokenStore } from '../../adapters/sql/identity/token-store.ts'
 import { makeSqlAvatarStore } from '../../adapters/sql/identity/profile-store.ts'
 import { makeSqlInvitationStore } from '../../adapters/sql/organizations/invitation-store.ts'
@@ -13,10 +14,13 @@ import { makeSqlTeamStore } from '../../adapters/sql/organizations/team-store.ts
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
 import type { Catalogue } from '../../core/authz/types.ts'
+import { isCredentialInForce } from '../../core/identity/authentication/credentials.ts'
 import { randomBase62 } from '../../core/identity/tokens/access-tokens.ts'
 import { parseEmailAddress } from '../../core/identity/emails/email-address.ts'
+import type { OrganizationStores } from '../../core/organizations/ports.ts'
 import type { DomainNames, TokenDigest } from '../../core/identity/ports.ts'
 import { DomainNamesToken, TokenDigestToken } from '../../core/identity/ports.ts'
+import { ClockToken } from '../../core/kernel/clock.ts'
 import { permissionKey } from '../../core/kernel/access.ts'
 import type { Entropy } from '../../core/kernel/secret.ts'
 import { EntropyToken, secret } from '../../core/kernel/secret.ts'
@@ -72,6 +76,7 @@ export const provideOrganizations: Provide = (container, boot) => {
   const policies = makeSqlPolicyStore(database)
   const robots = makeSqlRobotStore(database)
   const accessTokens = makeSqlAccessTokenStore(database)
+  const proven = makeSqlProvenStores(database)
   const avatars = makeSqlAvatarStore(database)
   container.provideValue(PermissionLevelsToken, levelsOf(boot.catalogue))
   container.provide(OrganizationStoreToken, () => organizations(database))
@@ -85,7 +90,7 @@ export const provideOrganizations: Provide = (container, boot) => {
   container.provide(InvitationTokensToken, (resolve) => invitationTokens(resolve(EntropyToken), resolve(TokenDigestToken)))
   container.provide(OrganizationUnitOfWorkToken, (resolve) => {
     const outbox = resolve(BindMailOutboxToken)
-    const unitOfWork = makeSqlUnitOfWork(
+    const unitOfWork = makeSqlUnitOfWork<OrganizationStores>(
       database,
       (tx, audit) => ({
         organizations: organizations(tx),
@@ -97,6 +102,7 @@ export const provideOrganizations: Provide = (container, boot) => {
         policies: policies(tx),
         robots: robots(tx),
         accessTokens: accessTokens(tx),
+        callers: { isStillProven: (principal) => isCredentialInForce(proven(tx), resolve(ClockToken), principal) },
         avatars: avatars(tx),
         audit,
         mail: outbox(tx),

@@ -384,6 +384,9 @@ export interface IdentityStores {
   readonly accountLife: AccountLifeStore
   readonly pageSizes: PageSizeStore
 }
+
+/** The stores that hold what authenticates a caller. */
+export type ProvenStores = Pick<IdentityStores, 'users' | 'tokens' | 'sessions' | 'secondFactors'>
 export type IdentityChanges = IdentityStores & { readonly audit: AuditTrail; readonly mail: MailOutbox }
 export const IdentityStoresToken = token<IdentityStores>('identity.Stores')
 export const IdentityUnitOfWorkToken = token<UnitOfWork<IdentityChanges>>('identity.UnitOfWork')

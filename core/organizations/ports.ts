@@ -6,6 +6,7 @@ import { defineFailure } from '../kernel/failure.ts'
 import type { OrgId, RoleId, TeamId, TokenId, UserId } from '../kernel/ids.ts'
 import type { MailOutbox } from '../kernel/mail.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
+import type { Principal } from '../kernel/principal.ts'
 import type { RightsStore } from '../kernel/rights.ts'
 import { token } from '../kernel/token.ts'
 import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
@@ -264,6 +265,11 @@ export interface OrganizationTokenStore {
 }
 export const OrganizationTokenStoreToken = token<OrganizationTokenStore>('organizations.OrganizationTokenStore')
 
+/** Reports whether the credential of a request is still in force, as its transaction sees it. */
+export interface CallerProof {
+  isStillProven(principal: Principal): Promise<boolean>
+}
+
 /** The stores of this part, bound to one transaction. */
 export interface OrganizationStores {
   readonly organizations: OrganizationStore
@@ -275,6 +281,7 @@ export interface OrganizationStores {
   readonly policies: PolicyStore
   readonly robots: RobotStore
   readonly accessTokens: AccessTokenStore
+  readonly callers: CallerProof
   readonly avatars: AvatarStore
   readonly audit: AuditTrail
   readonly mail: MailOutbox

@@ -1,4 +1,5 @@
 import type { ExecutionContext } from 'ava'
+import { makeSqlProvenStores } from '../../adapters/sql/identity/identity-stores.ts'
 import { makeSqlAccessTokenStore } from '../../adapters/sql/identity/token-store.ts'
 import { makeSqlAvatarStore } from '../../adapters/sql/identity/profile-store.ts'
 import { makeSqlUserStore } from '../../adapters/sql/identity/user-store.ts'
@@ -12,6 +13,7 @@ import { makeSqlTeamStore } from '../../adapters/sql/organizations/team-store.ts
 import type { SqlDatabase, SqlRunner } from '../../adapters/sql/kit/statement.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
 import type { AuditEntry, UnitOfWork } from '../../core/kernel/unit-of-work.ts'
+import { isCredentialInForce } from '../../core/identity/authentication/credentials.ts'
 import type { UserStore } from '../../core/identity/ports.ts'
 import type { OrgId, RoleId, TeamId, UserId } from '../../core/kernel/ids.ts'
 import type { Clock } from '../../core/kernel/clock.ts'
@@ -81,6 +83,7 @@ const bindStores = (database: SqlDatabase): ((runner: SqlRunner) => Stores) => {
   const policies = makeSqlPolicyStore(database)
   const robots = makeSqlRobotStore(database)
   const accessTokens = makeSqlAccessTokenStore(database)
+  const proven = makeSqlProvenStores(database)
   const avatars = makeSqlAvatarStore(database)
   return (runner) => ({
     organizations: organizations(runner),
@@ -92,6 +95,7 @@ const bindStores = (database: SqlDatabase): ((runner: SqlRunner) => Stores) => {
     policies: policies(runner),
     robots: robots(runner),
     accessTokens: accessTokens(runner),
+    callers: { isStillProven: (principal) => isCredentialInForce(proven(runner), { now: () => at }, principal) },
     avatars: avatars(runner),
   })
 }

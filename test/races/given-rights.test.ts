@@ -189,6 +189,25 @@ for (const [lost, loss] of Object.entries(losses)) {
   }
 }
 
+/** What works without the credential that made it. */
+const credentials: Readonly<Record<string, (token: string) => Promise<ServiceAnswer>>> = {
+  'a robot account gets a token': (token) => world.instances[0].send('POST', '/api/v1/orgs/acme/robots/busy/tokens', { token, body: { name: name('token') } }),
+  'a user is invited': (token) => world.instances[0].send('POST', '/api/v1/orgs/acme/invitations', { token, body: { email: `${name('guest')}@example.com`, role: 'member' } }),
+}
+for (const [given, ask] of Object.entries(credentials)) {
+  test.serial(`the token of the request is deleted while ${given}: it is refused; with the token it is done`, async (t) => {
+    const { token, id } = (await must(201, send('POST', '/user/settings/tokens/access-tokens', giver, { name: name('leaked') }))).json as { token: string; id: number }
+    const done = await ask(token)
+    t.is(done.status, 201, done.text)
+    const take = async (tx: SqlRunner): Promise<void> => {
+      await lockOrganization(tx)
+      await tx.query((k) => k('access_tokens').where({ id, user_id: giver.id }).delete())
+    }
+    const refused = await whileRightsAreTaken({ take, restore: async () => undefined }, () => ask(token))
+    t.is(refused.status, 401, refused.text)
+  })
+}
+
 test.serial('of a gift and the loss of its rights at the same time, the gift is first or refused', async (t) => {
   const seen = new Set<string>()
   const lastEvent = async (action: string): Promise<number> =>

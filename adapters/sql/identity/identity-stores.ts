@@ -1,4 +1,4 @@
-import type { IdentityStores } from '../../../core/identity/ports.ts'
+import type { IdentityStores, ProvenStores } from '../../../core/identity/ports.ts'
 import type { HeldObjects } from '../kit/object-rows.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { makeSqlAccessTokenStore, makeSqlTokenExpiryStore } from './token-store.ts'
@@ -9,6 +9,12 @@ import { makeSqlPageSizeStore, makeSqlSiteRulesStore } from './settings-store.ts
 import { makeSqlRememberedLoginStore, makeSqlSessionStore } from './session-store.ts'
 import { makeSqlSecondFactorStore } from './second-factor-store.ts'
 import { makeSqlUserStore } from './user-store.ts'
+
+/** Returns the stores that hold what authenticates a caller. */
+export const makeSqlProvenStores = (db: SqlDatabase): ((runner: SqlRunner) => ProvenStores) => {
+  const [users, tokens, sessions, secondFactors] = [makeSqlUserStore(db), makeSqlAccessTokenStore(db), makeSqlSessionStore(db), makeSqlSecondFactorStore(db)]
+  return (runner) => ({ users: users(runner), tokens: tokens(runner), sessions: sessions(runner), secondFactors: secondFactors(runner) })
+}
 
 /** All stores of identity. Their statements are composed once, then bound to a runner. */
 export const makeSqlIdentityStores = (db: SqlDatabase, held: HeldObjects): ((runner: SqlRunner) => IdentityStores) => {

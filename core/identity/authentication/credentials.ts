@@ -12,7 +12,7 @@ import { secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { auditOfUser } from '../audit.ts'
 import { postIfAddressed } from '../emails/account-mail.ts'
-import type { Background, CredentialStore, IdentityChanges, IdentityStores, PasswordHasher, PasswordRecord } from '../ports.ts'
+import type { Background, CredentialStore, IdentityChanges, IdentityStores, PasswordHasher, PasswordRecord, ProvenStores } from '../ports.ts'
 import { NotAuthenticated, TooManyAttempts } from '../ports.ts'
 import { enrolledRef } from '../second-factor/codes.ts'
 import type { UseOneTimeCode } from '../second-factor/ports.ts'
@@ -156,9 +156,6 @@ export const makeCheckCredentials = (deps: CheckCredentialsDeps) => {
 export const credentialOutdated = (): Failure<'NotAuthenticated'> =>
   NotAuthenticated('The credential was replaced or revoked during the request. Send the current one.')
 
-/** The stores that hold what authenticates a caller. */
-export type ProvenStores = Pick<IdentityStores, 'users' | 'tokens' | 'sessions' | 'secondFactors'>
-
 /** The values that a correct password, and code, were verified against. */
 export interface ProvenSecrets {
   readonly phc: Secret
@@ -171,23 +168,28 @@ const secretsUnchanged = async (stores: Pick<IdentityStores, 'users' | 'secondFa
   (await stores.users.passwordPhc(userId)) === proven.phc.reveal() && enrolledRef(await stores.secondFactors.find(userId)) === proven.secondFactorRef
 
 /**
- * Reports whether the caller's credential is still in force, inside a transaction: for changes whose result outlives
- * the credential. Locks the user's row, as a password change does, so that of two concurrent changes one sees the
- * other's result.
+ * Reports whether the caller's credential is in force, as the transaction sees it. Locks nothing: a caller that locks the
+ * user's row, shared or not, before it asks sees the result of each change that has ended a password or a session.
  */
-export const credentialStillValid = async (
+export const isCredentialInForce = async (
   stores: ProvenStores,
   clock: Clock,
-  principal: Principal,
+  { userId, impersonator, method, provenPhc, provenSecondFactorRef, tokenId, tokenCreatedAt, sessionId }: Principal,
 ): Promise<boolean> => {
-  const { method, provenPhc, provenSecondFactorRef, tokenId, tokenCreatedAt, sessionId } = principal
-  const actorId = principal.impersonator?.userId ?? principal.userId
-  if ((await stores.users.lock(actorId)) === undefined) return false
+  const actorId = impersonator?.userId ?? userId
   if (method === 'password') return provenPhc === undefined || secretsUnchanged(stores, actorId, { phc: provenPhc, secondFactorRef: provenSecondFactorRef })
   if (tokenId !== undefined) return stores.tokens.isInForce(actorId, tokenId, tokenCreatedAt)
   if (sessionId === undefined) return true
   return (await stores.sessions.list(actorId, clock.now())).some(({ id }) => id === sessionId)
 }
+
+/**
+ * Reports whether the caller's credential is still in force, inside a transaction: for changes whose result outlives
+ * the credential. Locks the user's row, as a password change does, so that of two concurrent changes one sees the
+ * other's result.
+ */
+export const credentialStillValid = async (stores: ProvenStores, clock: Clock, principal: Principal): Promise<boolean> =>
+  (await stores.users.lock(principal.impersonator?.userId ?? principal.userId)) !== undefined && isCredentialInForce(stores, clock, principal)
 
 /**
  * Locks the caller's row until the transaction ends. Returns the user if the caller's credential, and anything the

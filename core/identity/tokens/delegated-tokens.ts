@@ -12,7 +12,7 @@ import { allows } from '../../kernel/principal.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { auditOfToken, auditOfUser } from '../audit.ts'
 import { userMissing } from '../accounts/users.ts'
-import { credentialOutdated, credentialStillValid } from '../authentication/credentials.ts'
+import { credentialOutdated, isCredentialInForce } from '../authentication/credentials.ts'
 import type { IdentityChanges, IdentityStores, TokenDigest } from '../ports.ts'
 import { NotPermitted } from '../ports.ts'
 import type { CreateTokenDeps } from './access-tokens.ts'
@@ -40,12 +40,6 @@ const scopeWordsOf = ({ scopes }: Principal): readonly string[] => [
   ...(scopes.publicOnly ? ['public-only'] : []),
   allows(scopes, { category: 'cluster', level: 'write' }) ? 'write:cluster' : 'read:cluster',
 ]
-
-/** A robot account authenticates with tokens only, so its row is not among those that `isStillProven` locks. */
-const isInForce = (stores: IdentityChanges, { clock }: Pick<CreateTokenDeps, 'clock'>, principal: Principal): Promise<boolean> =>
-  principal.tokenId === undefined
-    ? credentialStillValid(stores, clock, principal)
-    : stores.tokens.isInForce(principal.userId, principal.tokenId, principal.tokenCreatedAt)
 
 /** Makes room for one more token: removes expired ones, then the oldest. */
 const makeRoom = async ({ tokens, audit }: IdentityChanges, { principal }: SignedInCall, cluster: TokenCluster, now: Date): Promise<void> => {
@@ -92,7 +86,7 @@ export const makeClusterTokens = (deps: ClusterTokenDeps): ClusterTokens => {
       }
       return deps.unitOfWork.run(call, async (stores) => {
         await stores.tokens.lockOwner(userId)
-        if (!(await isInForce(stores, deps, principal))) return left(credentialOutdated())
+        if (!(await isCredentialInForce(stores, deps.clock, principal))) return left(credentialOutdated())
         await makeRoom(stores, call, cluster, now)
         const id = await stores.tokens.insert(row)
         if (isLeft(id)) throw new Error('two random tokens have the same end')

@@ -13,7 +13,7 @@ import { secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { auditOfOrganization } from '../audit.ts'
 import { AlreadyMember, InvitationForAnother, InvitationGone, InvitationMissing, InvitationRefused, TooManyInvitations } from '../failures.ts'
-import { levelOfRole, levelOfTeam, mayGive, mustHold } from '../members/member-rules.ts'
+import { levelOfRole, levelOfTeam, mayGive, mustBeProven, mustHold } from '../members/member-rules.ts'
 import { addToRole } from '../members/memberships.ts'
 import type { OrganizationStore, OrganizationStores } from '../ports.ts'
 import type { LockedOrganization, TeamChangeDeps } from '../teams/team-rules.ts'
@@ -81,7 +81,7 @@ export interface InviteMemberInput {
   readonly teamIds: readonly TeamId[]
 }
 
-type InviteMemberFailure = Failure<'InvitationRefused' | 'AlreadyMember' | 'BeyondOwnRights' | 'OrganizationMissing' | 'TooManyInvitations'>
+type InviteMemberFailure = Failure<'NotAuthenticated' | 'InvitationRefused' | 'AlreadyMember' | 'BeyondOwnRights' | 'OrganizationMissing' | 'TooManyInvitations'>
 
 /**
  * Invites the user of an e-mail address. The response, and the work, are the same whether an account has that address
@@ -98,6 +98,8 @@ export const makeInviteMember =
     if (isLeft(allowed)) return allowed
     return withLockedOrganization<InviteMemberFailure, Invitation>(deps, call, id, async (held) => {
       const { stores, organization, rights } = held
+      const proven = await mustBeProven(stores, call.principal)
+      if (isLeft(proven)) return proven
       const teams = await readTeams(held, teamIds)
       if (isLeft(teams)) return teams
       const isAllowed = await mayInvite(held, rights, input.role, teams.right)

@@ -1,15 +1,16 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'fp-ts/lib/Either.js'
+import { NotAuthenticated } from '../../identity/ports.ts'
 import { maySee } from '../../identity/types.ts'
 import type { Level, PermissionRef } from '../../kernel/access.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { OrgId, UserId } from '../../kernel/ids.ts'
-import type { SignedInCall } from '../../kernel/principal.ts'
+import type { Principal, SignedInCall } from '../../kernel/principal.ts'
 import type { Rights } from '../../kernel/rights.ts'
 import { excessOf, isBelow } from '../../kernel/rights.ts'
 import { AccountNotEligible, BeyondOwnRights, MemberMissing } from '../failures.ts'
 import { viewerOf } from '../organizations/organization-rules.ts'
-import type { MembershipStore } from '../ports.ts'
+import type { MembershipStore, OrganizationStores } from '../ports.ts'
 import type { AccountSummary, MembershipRole, TeamPermission } from '../types.ts'
 
 /** Names a user as a request does. */
@@ -84,6 +85,12 @@ export const mayChange = (rights: Rights, level: Level): Either<Failure<'BeyondO
   isBelow(rights, level)
     ? right(undefined)
     : left(BeyondOwnRights(`The level "${level}" is not below yours, so only owners may change it.`))
+
+/** Fails if the credential of the request has ended while the request ran: what the change makes would outlive it. */
+export const mustBeProven = async ({ callers }: Pick<OrganizationStores, 'callers'>, principal: Principal): Outcome<Failure<'NotAuthenticated'>, void> =>
+  (await callers.isStillProven(principal))
+    ? right(undefined)
+    : left(NotAuthenticated('The credential was replaced or revoked during the request. Send the current one.'))
 
 /** Checks the permission itself, for commands that several routes use. */
 export const mustHold = (rights: Rights, action: string): Either<Failure<'BeyondOwnRights'>, void> =>

@@ -13,7 +13,7 @@ import type { SignedInCall } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import { auditOfRobot, auditOfToken } from '../audit.ts'
 import { RobotChanged, RobotMissing, RobotRefused, RobotTokenMissing } from '../failures.ts'
-import { levelOfTeam, mayGive, mustHold } from '../members/member-rules.ts'
+import { levelOfTeam, mayGive, mustBeProven, mustHold } from '../members/member-rules.ts'
 import type { LockedOrganization, TeamChangeDeps } from '../teams/team-rules.ts'
 import { isOwnersTeam, permissionsOfTeam, withLockedOrganization } from '../teams/team-rules.ts'
 import type { Team } from '../types.ts'
@@ -195,6 +195,7 @@ type RobotTokenFailure = Failure<
   | 'ConfinedTokenRefused'
   | 'ConfinedTokenExceeds'
   | 'TokenNameTaken'
+  | 'NotAuthenticated'
 >
 
 export interface CreateRobotTokenInput extends Omit<ConfinedTokenInput, 'expiresAt'> {
@@ -212,7 +213,7 @@ export interface CreatedRobotToken {
 
 /**
  * Creates an access token for a robot account, restricted to its organization. The caller must hold all that the robot
- * holds.
+ * holds, and the caller's own credential must still be in force.
  */
 export const makeCreateRobotToken =
   (deps: TeamChangeDeps & { readonly confinedTokens: ConfinedTokens }) =>
@@ -225,6 +226,8 @@ export const makeCreateRobotToken =
       const { stores, rights } = held
       const isAllowed = mustHold(rights, 'manage robot accounts')
       if (isLeft(isAllowed)) return isAllowed
+      const proven = await mustBeProven(stores, call.principal)
+      if (isLeft(proven)) return proven
       const robot = await stores.robots.find(orgId, robotId)
       if (robot === undefined) return left(robotMissing())
       const teams = await readRobotTeams(held, robot.teamIds)

@@ -1,3 +1,4 @@
+import { NotAuthenticated } from '../../../core/identity/ports.ts'
 import {
   AlreadyMember,
   BeyondOwnRights,
@@ -43,7 +44,7 @@ export const inviteMember = route({
     'The mail contains a link that is valid once, for seven days, for an account that has confirmed the address. The inviter must have every right that the invitation gives, both now and when it is accepted. A new invitation to the same address replaces the old one. The response does not show whether an account has the address. Returns 409 only for a member who shows the address.',
   body: body(CreateInvitationOption, { email: 'grace@example.org', role: 'member', team_ids: [40] }),
   ok: json(201, Invitation, invitationExample, 'Invited'),
-  failures: [InvitationRefused, AlreadyMember, BeyondOwnRights, OrganizationMissing, TooManyInvitations],
+  failures: [InvitationRefused, AlreadyMember, BeyondOwnRights, OrganizationMissing, TooManyInvitations, NotAuthenticated],
 })
 
 export const listInvitations = route({

@@ -1,5 +1,5 @@
 import { ConfinedTokenExceeds, ConfinedTokenRefused } from '../../../core/identity/tokens/ports.ts'
-import { TokenNameTaken } from '../../../core/identity/ports.ts'
+import { NotAuthenticated, TokenNameTaken } from '../../../core/identity/ports.ts'
 import {
   BeyondOwnRights,
   OrganizationMissing,
@@ -103,7 +103,7 @@ export const createRobotToken = tokenRoute({
   refusesSudo: true,
   body: body(CreateAccessTokenOption, { name: 'pipeline', scopes: ['write:cluster'], expires_at: '2027-02-19T08:00:00Z' }),
   ok: json(201, AccessToken, { ...tokenExample, sha1: 'moor_0123456789ABCDEFGHIJKLMNOPQRST1aB2cD' }, 'The token with its value'),
-  failures: [RobotMissing, RobotRefused, BeyondOwnRights, OrganizationMissing, ConfinedTokenRefused, ConfinedTokenExceeds, TokenNameTaken],
+  failures: [RobotMissing, RobotRefused, BeyondOwnRights, OrganizationMissing, ConfinedTokenRefused, ConfinedTokenExceeds, TokenNameTaken, NotAuthenticated],
 })
 
 export const listRobotTokens = tokenRoute({
