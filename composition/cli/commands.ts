@@ -33,7 +33,7 @@ export const examples = (...lines: readonly string[]): string =>
 
 export const describeService: Describe = (program, run, context) => {
   withConfig(program.command('serve'))
-    .description('Bring the schema up to date, then listen until SIGTERM or SIGINT.')
+    .description('Bring the schema up to date, then listen until SIGTERM, SIGINT or SIGHUP.')
     .option('--no-migrate', 'leave the schema alone (also MOORAGE_MIGRATE=false); refuses to start when it is behind')
     .addHelpText(
       'after',

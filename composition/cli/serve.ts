@@ -3,7 +3,7 @@ import { makeBatchedLines, makePlainLines } from '../../adapters/logging/log-lin
 import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
 import { configOf } from './command-context.ts'
-import { beforeCrash, untilStopped } from './lifecycle.ts'
+import { beforeCrash, parentWatch, runUntilStopped } from './lifecycle.ts'
 import type { RunningService } from '../service/running-service.ts'
 import { startRunning } from '../service/running-service.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
@@ -27,7 +27,7 @@ export const serve = async (context: CommandContext, options: CommonOptions & { 
     lines.flushNow()
     process.exit(code)
   }
-  try {
+  const start = async (): Promise<RunningService> => {
     const service = await startRunning({ settings: { ...settings, migrate: settings.migrate && options.migrate }, log })
     const facts = { version: releaseVersion, plugins: service.assembly.plugins.map(({ id }) => id), routes: service.assembly.routes.length }
     // The welcome reports it to terminal users.
@@ -37,10 +37,13 @@ export const serve = async (context: CommandContext, options: CommonOptions & { 
       plain.clear()
       lines.flushNow()
     }
-    // Installed before the welcome is printed, since its reader may respond with a signal.
-    const stopped = untilStopped({ signals: process, log, stop: service.stop, exitNow })
     for (const line of welcome(service)) context.print(line)
-    return await stopped
+    return service
+  }
+  // npm and npx run the command as a child, and name themselves so.
+  const onOrphaned = context.environment['npm_lifecycle_event'] === undefined ? undefined : parentWatch(() => process.ppid)
+  try {
+    return await runUntilStopped({ signals: process, log, start, exitNow, onOrphaned })
   } finally {
     lines.flushNow()
   }
