@@ -38,6 +38,8 @@ export interface ApiServerDeps extends BinderDeps, GuardDeps {
 export interface StopTimes {
   /** Once new connections are no longer accepted, a connection that has been silent for this long is ended. */
   readonly quiet: number
+  /** The same for a connection that was not answered yet: its first request is probably on its way, or its handshake continues. */
+  readonly fresh: number
   /** Requests in flight and everything else are cut after this time. */
   readonly requests: number
   /** Streams must end within this time after they are asked to. It is within the time of requests. */
@@ -223,7 +225,7 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
       for (const socket of tunnels) socket.destroy()
     }, cutAfterMs)
   }
-  const close = async ({ quiet, requests, streams: streamsMs }: StopTimes): Promise<void> => {
+  const close = async ({ quiet, fresh, requests, streams: streamsMs }: StopTimes): Promise<void> => {
     const streamsEndBy = performance.now() + requests - streamsMs
     const cutAll = setTimeout(() => {
       dropUndecided(0)
@@ -236,8 +238,8 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
     // Runs after arrived data is read, so that no connection ends while a request is arriving on it.
     const sweep = (): void => void setImmediate(() => {
       if (isClosed) return
-      dropUndecided(quiet)
-      connections.endIdle(quiet)
+      dropUndecided(fresh)
+      connections.endIdle({ quiet, fresh })
       if (cutStreams === undefined && (connections.unanswered() === 0 || performance.now() >= streamsEndBy)) cutStreams = endStreams(streamsMs)
     })
     sweep()

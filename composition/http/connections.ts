@@ -61,8 +61,8 @@ export interface Connections {
   isAnswering(socket: Duplex): boolean
   /** Marks each answer from now on as the last on its connection. */
   sayClose(): void
-  /** Ends the connections that have been silent for `quietMs`. */
-  endIdle(quietMs: number): void
+  /** Ends the connections that have been silent for `quiet` milliseconds, or `fresh` if they were not answered yet. */
+  endIdle(after: { readonly quiet: number; readonly fresh: number }): void
   /** Ends the answers that do not end by themselves, including those that start later. */
   endEndless(): void
   /** Cuts the endless answers that have not ended. */
@@ -81,6 +81,7 @@ interface Connection {
    */
   quietSinceMs: number
   readThen: number
+  wasAnswered: boolean
   /** The bytes of its answers that the client has taken. `looksAgo` counts the checks since it last took some while more was waiting. */
   taken: number
   looksAgo: number
@@ -115,7 +116,7 @@ export const watchConnections = (server: Server, { unread }: Pick<HttpLimits, 'u
   let endsEndless = false
 
   const note = (socket: Socket): void => {
-    open.set(socket, { socket, answers: new Set(), quietSinceMs: performance.now(), readThen: socket.bytesRead, taken: 0, looksAgo: 0 })
+    open.set(socket, { socket, answers: new Set(), quietSinceMs: performance.now(), readThen: socket.bytesRead, wasAnswered: false, taken: 0, looksAgo: 0 })
     socket.once('close', () => open.delete(socket))
     if (isClosing) endsGently(socket)
   }
@@ -137,6 +138,7 @@ export const watchConnections = (server: Server, { unread }: Pick<HttpLimits, 'u
     answers.add(res)
     res.once('close', () => {
       answers.delete(res)
+      connection.wasAnswered = true
       connection.quietSinceMs = performance.now()
       connection.readThen = socket.bytesRead
     })
@@ -165,8 +167,8 @@ export const watchConnections = (server: Server, { unread }: Pick<HttpLimits, 'u
         if (last?.headersSent === false) last.setHeader('Connection', 'close')
       }
     },
-    endIdle(quietMs) {
-      for (const connection of open.values()) if (isIdle(connection, quietMs)) endGently(connection.socket)
+    endIdle({ quiet, fresh }) {
+      for (const connection of open.values()) if (isIdle(connection, connection.wasAnswered ? quiet : fresh)) endGently(connection.socket)
     },
     endEndless() {
       endsEndless = true

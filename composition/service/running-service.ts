@@ -96,8 +96,10 @@ export interface RunningService {
 const requestGraceMs = 20_000
 /** The time that watches and tunnels, which never end by themselves, have after they are asked to end. */
 const streamGraceMs = 3_000
-/** A connection is idle after this time. A newly opened connection may not have sent its request yet. */
+/** A connection is idle after this time. */
 const quietMs = 2_000
+/** The same without a time to drain, for connections that were answered before: long enough for clients that send one request after the other. */
+const shortQuietMs = 250
 
 /** Migrates, composes the deployment, listens, starts the jobs and creates the first admin. Throws StartRefused. */
 export const startRunning = async (input: ServiceInput): Promise<RunningService> => {
@@ -165,7 +167,7 @@ const openListeners = async (composition: Composition, foundation: Foundation, s
   metrics.read({ openStreams: () => api.openStreams(), databasePool: () => foundation.database.load() })
   await listenAt('MOORAGE_LISTEN', boot.settings.listen, { listen: (address) => api.listen(address, held) })
   let drainMs = 0
-  stops.add('API listener', () => api.close({ quiet: Math.min(quietMs, drainMs), requests: requestGraceMs - drainMs, streams: streamGraceMs }))
+  stops.add('API listener', () => api.close({ quiet: drainMs === 0 ? shortQuietMs : quietMs, fresh: quietMs, requests: requestGraceMs - drainMs, streams: streamGraceMs }))
   return {
     baseUrl: boot.baseUrl(),
     opsUrl: addressUrl(opsAddress),

@@ -167,6 +167,6 @@ export const startStubServer = async (routes: readonly AnyBoundRoute[], override
   return {
     port, baseUrl: `http://127.0.0.1:${port}`, lines, denials,
     drain: () => server.drain(),
-    stop: (times) => server.close({ quiet: 0, requests: 2000, streams: 100, ...times }),
+    stop: (times) => server.close({ quiet: 0, fresh: times?.quiet ?? 0, requests: 2000, streams: 100, ...times }),
   }
 }
