@@ -9,7 +9,7 @@ import type { BinderDeps, NodeHandler } from './binder-deps.ts'
 import type { Connections, HttpLimits, NoteEndless, TlsKeys } from './connections.ts'
 import { connectionLimit, httpLimits, shareWithTls, watchConnections } from './connections.ts'
 import type { DialectAt, GuardDeps, Pages } from './request/guard.ts'
-import { answerUnrouted, codingRefusal, makeDialectAt, makeFirst, makeGuard, makeMethodsAt } from './request/guard.ts'
+import { answerUnrouted, codingRefusal, makeDialectAt, makeFirst, makeGuard, makeMethodsAt, methodRefusal } from './request/guard.ts'
 import { contextOf } from './request/request-context.ts'
 import type { FeedTimes } from './streams/feed-route.ts'
 import { bindFeedRoute } from './streams/feed-route.ts'
@@ -94,15 +94,12 @@ const statusOfClientError: Readonly<Record<string, readonly [number, string]>> =
 const isOtherCoding = ({ code, reason }: NodeJS.ErrnoException & { readonly reason?: string }): boolean =>
   code === 'HPE_INVALID_TRANSFER_ENCODING' && reason?.includes('Content-Length') !== true
 
-/**
- * Answers input that is not HTTP, or that does not arrive in time, and closes the connection. Within another answer nothing
- * can be written.
- */
+/** Answers input that is not HTTP, or that does not arrive in time, after the requests before it, and closes the connection. */
 const onClientError = (error: NodeJS.ErrnoException, socket: Duplex, docsUrl: string, connections: Connections): void => {
-  if (error.code === 'ECONNRESET' || !socket.writable || connections.isAnswering(socket)) return void socket.destroy()
-  if (isOtherCoding(error)) return refuseUpgrade(socket, codingRefusal, docsUrl, '', 'platform')
+  if (error.code === 'ECONNRESET') return void socket.destroy()
   const [status, message] = statusOfClientError[error.code ?? ''] ?? [400, 'The request is not valid HTTP/1.1.']
-  refuseUpgrade(socket, { status, code: 'BadRequest', message }, docsUrl, '', 'platform')
+  const refused = isOtherCoding(error) ? codingRefusal : { status, code: 'BadRequest', message }
+  connections.onFault(socket, () => refuseUpgrade(socket, refused, docsUrl, '', 'platform'))
 }
 
 const bindAll = (server: RestifyServer, deps: ApiServerDeps, streams: Set<ServerResponse>, noteEndless: NoteEndless): void => {
@@ -148,6 +145,12 @@ const attachUpgrades = (node: Server, deps: ApiServerDeps, guard: ReturnType<typ
     deps.accessLog(socket, context)
     if (refused !== undefined) return refuseNoted(socket, refused, deps.docsUrl, context, dialectAt(req.url ?? ''))
     void serve(req, socket, head, context)
+  })
+  // Without a listener Node would close the connection without an answer.
+  node.on('connect', (req: IncomingMessage, socket: Socket) => {
+    const { context } = guard(req)
+    deps.accessLog(socket, context)
+    refuseNoted(socket, methodRefusal, deps.docsUrl, context, 'platform')
   })
 }
 

@@ -57,8 +57,11 @@ export interface Connections {
   readonly noteEndless: NoteEndless
   /** Reports whether a request must not be carried out, because the answer before it was marked as the last on its connection. */
   isTooLate(req: IncomingMessage): boolean
-  /** Reports whether the head of an answer has been sent on this connection and the rest has not. */
-  isAnswering(socket: Duplex): boolean
+  /**
+   * Calls `report` when the requests that arrived whole on this connection are answered, so that a fault of what follows them is
+   * not taken for their answer. Only the first fault of a connection is reported, and none within another answer.
+   */
+  onFault(socket: Duplex, report: () => void): void
   /** Marks each answer from now on as the last on its connection. */
   sayClose(): void
   /** Ends the connections that have been silent for `quiet` milliseconds, or `fresh` if they were not answered yet. */
@@ -112,6 +115,7 @@ export const watchConnections = (server: Server, { unread }: Pick<HttpLimits, 'u
   const open = new Map<Duplex, Connection>()
   const endless = new Map<ServerResponse, () => void>()
   const tooLate = new WeakSet<IncomingMessage>()
+  const faulty = new WeakSet<Duplex>()
   let isClosing = false
   let endsEndless = false
 
@@ -148,7 +152,7 @@ export const watchConnections = (server: Server, { unread }: Pick<HttpLimits, 'u
 
   server.on('connection', note)
   server.prependListener('request', begin)
-  server.prependListener('upgrade', (_req: IncomingMessage, socket: Duplex) => open.delete(socket))
+  for (const leaving of ['upgrade', 'connect']) server.prependListener(leaving, (_req: IncomingMessage, socket: Duplex) => open.delete(socket))
   server.once('close', cutUnread(open, unread))
 
   return {
@@ -158,7 +162,20 @@ export const watchConnections = (server: Server, { unread }: Pick<HttpLimits, 'u
       if (endsEndless) end()
     },
     isTooLate: (req) => tooLate.has(req),
-    isAnswering: (socket) => [...(open.get(socket)?.answers ?? [])].some(({ headersSent }) => headersSent),
+    onFault(socket, report) {
+      if (faulty.has(socket)) return
+      faulty.add(socket)
+      const answers = open.get(socket)?.answers ?? new Set()
+      const next = (): void => {
+        // It ends by itself when the bytes that were written are sent.
+        if (!socket.writable) return
+        const before = [...answers].find(({ req }) => req.complete)
+        if (before !== undefined) before.once('close', next)
+        else if ([...answers].some(({ headersSent }) => headersSent)) socket.destroy()
+        else report()
+      }
+      next()
+    },
     sayClose() {
       isClosing = true
       for (const { socket, answers } of open.values()) {
