@@ -8,6 +8,11 @@ import type { RunningService } from '../service/running-service.ts'
 import { startRunning } from '../service/running-service.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
 
+export interface ServeOptions extends CommonOptions {
+  readonly migrate: boolean
+  readonly acceptKeyRing?: boolean
+}
+
 /** The longest wait of the welcome for the line about helm, which is printed above it. */
 const helmWaitMs = 1_000
 
@@ -15,7 +20,7 @@ const helmWaitMs = 1_000
  * Runs the service. Results (the listening address, the first password) go to stdout, the log to stderr. Returns after a stop
  * was requested.
  */
-export const serve = async (context: CommandContext, options: CommonOptions & { readonly migrate: boolean }): Promise<ExitCode> => {
+export const serve = async (context: CommandContext, options: ServeOptions): Promise<ExitCode> => {
   const { settings } = await configOf(context, options)
   const lines = makeBatchedLines({ fd: 2 })
   beforeCrash(lines.flushNow)
@@ -28,7 +33,7 @@ export const serve = async (context: CommandContext, options: CommonOptions & { 
     process.exit(code)
   }
   const start = async (): Promise<RunningService> => {
-    const service = await startRunning({ settings: { ...settings, migrate: settings.migrate && options.migrate }, log })
+    const service = await startRunning({ settings: { ...settings, migrate: settings.migrate && options.migrate }, log, acceptsKeyring: options.acceptKeyRing === true })
     const facts = { version: releaseVersion, plugins: service.assembly.plugins.map(({ id }) => id), routes: service.assembly.routes.length }
     // The welcome reports it to terminal users.
     if (plain === undefined) log.info(facts, 'ready')

@@ -40,7 +40,7 @@ import { addressUrl, compose, makeStopSequence } from './compose.ts'
 import type { FirstAdmin } from './operator.ts'
 import { ensureFirstAdmin } from './operator.ts'
 import type { Foundation } from './foundation.ts'
-import { openFoundation, refuseOtherSchema } from './foundation.ts'
+import { openFoundation, refuseOtherKeyring, refuseOtherSchema } from './foundation.ts'
 import { startJobs, startTaskWorker } from './jobs.ts'
 
 export interface HeldPort {
@@ -65,6 +65,8 @@ export const holdPort = async (settings: Settings): Promise<HeldPort> => {
 export interface ServiceInput {
   readonly settings: Settings
   readonly log: Log
+  /** Starts with a key ring that is not that of the database. */
+  readonly acceptsKeyring?: boolean
   /** Plugins in addition to those of this repository, as with MOORAGE_PLUGINS. */
   readonly extraPlugins?: readonly AnyPlugin[]
   /** For tests, which may use cheap hashes. Defaults to argon2id at OWASP's cost; no setting changes that. */
@@ -111,11 +113,14 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
     stops.add('clock', () => foundation.clock.stop())
     foundation.clock.watch(input.log)
     await bringSchemaUp(foundation, settings, input.log)
+    if (input.acceptsKeyring !== true) await refuseOtherKeyring(foundation, settings.keyring)
     const composition = await compose({ ...input, settings, foundation, stops })
     await startHeartbeat(composition, stops)
     const { setStarted, ...listening } = await openListeners(composition, foundation, stops, held)
     // Only after the listeners are bound: a start that fails there would lose a password that is shown only once.
     const firstAdmin = await ensureFirstAdmin(composition.container, settings)
+    // Instances that start together on an empty database have all found no rows before.
+    if (input.acceptsKeyring !== true) await refuseOtherKeyring(foundation, settings.keyring)
     setStarted()
     // Mail of an earlier process is sent now, not when the lease of its job has ended.
     composition.container.resolve(OutboxNotifierToken).ring()
