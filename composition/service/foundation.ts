@@ -65,6 +65,8 @@ const codeInWords = (error: unknown, depth = 0): string => {
   if (!(error instanceof Error) || depth > 4) return ''
   const { code } = error as NodeJS.ErrnoException
   if (typeof code === 'string' && code.startsWith('HANDSHAKE_')) return ` (${error.message})`
+  // The words of the server, such as which user from which host it refuses.
+  if (typeof code === 'string' && code.startsWith('ER_') && depth > 0) return ` (${code}: ${error.message})`
   return typeof code === 'string' ? ` (${code})` : codeInWords(error.cause, depth + 1)
 }
 
