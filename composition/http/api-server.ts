@@ -50,6 +50,8 @@ export interface StopTimes {
 export interface ApiServer {
   /** Listens on an address. `held` already listens on it; this listener takes over its port. */
   listen(address: ListenAddress, held?: NetServer): Promise<ListenAddress>
+  /** Uses another certificate for the TLS handshakes from now on. Throws if it cannot be used. */
+  replaceTls(keys: TlsKeys): void
   /** Marks each answer from now on as the last on its connection. Everything else continues. */
   drain(): void
   /**
@@ -217,7 +219,7 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
   node.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
     onClientError(error, socket, deps.ownAddress({ headers: {}, socket: socket as Socket }, undefined).url + deps.docsUrl, connections))
   attachUpgrades(node, deps, guard, tunnels, dialectAt)
-  const dropUndecided = deps.tls === undefined ? () => undefined : shareWithTls(node, deps.tls, limits.firstBytes)
+  const shared = deps.tls === undefined ? undefined : shareWithTls(node, deps.tls, limits.firstBytes)
 
   const endStreams = (cutAfterMs: number): NodeJS.Timeout => {
     connections.endEndless()
@@ -231,7 +233,7 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
   const close = async ({ quiet, fresh, requests, streams: streamsMs }: StopTimes): Promise<void> => {
     const streamsEndBy = performance.now() + requests - streamsMs
     const cutAll = setTimeout(() => {
-      dropUndecided(0)
+      shared?.dropUndecided(0)
       node.closeAllConnections()
     }, requests)
     const closed = Promise.withResolvers<void>()
@@ -241,7 +243,7 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
     // Runs after arrived data is read, so that no connection ends while a request is arriving on it.
     const sweep = (): void => void setImmediate(() => {
       if (isClosed) return
-      dropUndecided(fresh)
+      shared?.dropUndecided(fresh)
       connections.endIdle({ quiet, fresh })
       if (cutStreams === undefined && (connections.unanswered() === 0 || performance.now() >= streamsEndBy)) cutStreams = endStreams(streamsMs)
     })
@@ -258,6 +260,7 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
   return {
     listen: (address, held) => listenOn(node, address, held),
     openStreams: () => ({ exchanges: streams.size, tunnels: tunnels.size }),
+    replaceTls: (keys) => shared?.replaceKeys(keys),
     drain: connections.sayClose,
     close: (times) => {
       connections.sayClose()

@@ -248,22 +248,24 @@ interface Undecided {
 /** Returns the key of a connection: a TLS socket and its underlying socket have the same peer. */
 const peerOf = (socket: Socket): string => `${socket.remoteAddress} ${socket.remotePort}`
 
+/** A port that also speaks HTTPS. */
+export interface SharedPort {
+  /** Drops the connections that have been undecided for this time, for the stop, since the server does not know them. */
+  dropUndecided(forMs: number): void
+  /** Uses another certificate for the handshakes from now on. Throws if it cannot be used. */
+  replaceKeys(keys: TlsKeys): void
+}
+
+const contextOf = ({ certificatePem, keyPem }: TlsKeys) => ({ cert: certificatePem, key: keyPem, minVersion: 'TLSv1.2', ciphers, honorCipherOrder: true }) as const
+
 /**
  * Serves HTTP and HTTPS on one port. The first byte selects the protocol. kubectl sends no token over plain HTTP, so a
  * service that starts without a proxy must offer both. Requests of both kinds use the same server and the same limits. A
- * connection has `decisionMs` for its first byte and its handshake. Returns a function that drops the connections that have
- * been undecided for a given time, for the stop, since the server does not know them.
+ * connection has `decisionMs` for its first byte and its handshake.
  */
-export const shareWithTls = (server: Server, keys: TlsKeys, decisionMs = httpLimits.firstBytes): ((forMs: number) => void) => {
+export const shareWithTls = (server: Server, keys: TlsKeys, decisionMs = httpLimits.firstBytes): SharedPort => {
   const listeners = server.listeners('connection') as ((this: Server, socket: Socket) => void)[]
-  const tls = createServer({
-    cert: keys.certificatePem,
-    key: keys.keyPem,
-    ALPNProtocols: ['http/1.1'],
-    minVersion: 'TLSv1.2',
-    ciphers,
-    honorCipherOrder: true,
-  })
+  const tls = createServer({ ...contextOf(keys), ALPNProtocols: ['http/1.1'] })
   const undecided = new Map<string, Undecided>()
   const decide = (peer: string): void => {
     clearTimeout(undecided.get(peer)?.limit)
@@ -298,8 +300,11 @@ export const shareWithTls = (server: Server, keys: TlsKeys, decisionMs = httpLim
       }
     })
   })
-  return (forMs) => {
-    const nowMs = performance.now()
-    for (const { socket, sinceMs } of undecided.values()) if (nowMs - sinceMs >= forMs) socket.destroy()
+  return {
+    dropUndecided(forMs) {
+      const nowMs = performance.now()
+      for (const { socket, sinceMs } of undecided.values()) if (nowMs - sinceMs >= forMs) socket.destroy()
+    },
+    replaceKeys: (replaced) => tls.setSecureContext(contextOf(replaced)),
   }
 }

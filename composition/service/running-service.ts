@@ -3,6 +3,8 @@ import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { HelmFinder } from '../../adapters/helm/process/helm-finder.ts'
 import type { HelmLimits } from '../../adapters/helm/process/limits.ts'
+import type { TlsIdentity } from '../../adapters/security/tls-identity.ts'
+import { watchTlsIdentity } from '../../adapters/security/tls-identity.ts'
 import { makeDatabaseHealth } from '../../adapters/sql/engine/database.ts'
 import { beatMilliseconds } from '../../adapters/sql/kernel/instance-store.ts'
 import { MigrationRefused } from '../../adapters/sql/engine/migration-ledger.ts'
@@ -171,6 +173,7 @@ const openListeners = async (composition: Composition, foundation: Foundation, s
   const api = makeApiListener(boot, container, assembly, [metrics])
   metrics.read({ openStreams: () => api.openStreams(), databasePool: () => foundation.database.load() })
   await listenAt('MOORAGE_LISTEN', boot.settings.listen, { listen: (address) => api.listen(address, held) })
+  stops.add('certificate watch', watchCertificate(boot, api))
   let drainMs = 0
   stops.add('API listener', () => api.close({ quiet: drainMs === 0 ? shortQuietMs : quietMs, fresh: quietMs, requests: requestGraceMs - drainMs, streams: streamGraceMs }))
   return {
@@ -189,6 +192,18 @@ const openListeners = async (composition: Composition, foundation: Foundation, s
       return stops.run()
     },
   }
+}
+
+/** Uses the operator's certificate as soon as it is renewed. Returns a function that stops. */
+const watchCertificate = ({ settings: { tlsCertificate, tlsKey }, tls, log }: Composition['boot'], api: ApiServer): (() => Promise<void>) => {
+  if (tls === undefined || tlsCertificate === undefined || tlsKey === undefined) return async () => undefined
+  const replace = (identity: TlsIdentity): void => {
+    api.replaceTls(identity)
+    log.info({}, 'the TLS certificate was replaced: new connections use it')
+  }
+  const refuse = (reason: string): void => log.warn({ reason }, 'the TLS certificate on disk cannot be used: the one before is kept')
+  const stop = watchTlsIdentity({ certificatePath: tlsCertificate, keyPath: tlsKey, current: tls, replace, refuse })
+  return async () => stop()
 }
 
 const databaseCheck = ({ database }: Foundation): ReadinessCheck => {
