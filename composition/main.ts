@@ -2,6 +2,12 @@ import 'reflect-metadata'
 import { enableCompileCache } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
+// The first process of a container ignores signals that it does not listen for. Others end by them.
+const endUnlessHeard = (): void => {
+  if (process.listenerCount('SIGTERM') === 1) process.exit(143)
+}
+if (process.pid === 1) process.on('SIGTERM', endUnlessHeard)
+
 // Compiled code is cached between starts, which halves their cost. The cache is not in the temporary folder of the system,
 // where another user could place code for this process to run.
 const packageRoot = import.meta.url.endsWith('/dist/composition/main.js') ? '../../' : '../'

@@ -90,6 +90,44 @@ export const readTlsIdentity = (certificatePath: string, keyPath: string): TlsId
   return { certificatePem, keyPem, isSelfSigned: false }
 }
 
+export interface TlsWatchDeps {
+  readonly certificatePath: string
+  readonly keyPath: string
+  /** The identity in use. */
+  readonly current: TlsIdentity
+  readonly replace: (identity: TlsIdentity) => void
+  /** Called once for each content of the files that cannot be used, with the reason. The identity in use is kept. */
+  readonly refuse: (reason: string) => void
+  readonly everyMs?: number
+}
+
+const lookMs = 30_000
+
+/**
+ * Reads an operator's own certificate and key repeatedly, since they are renewed while the service runs. Of two files that are
+ * replaced one after the other, the pair counts when both match. Returns a function that stops.
+ */
+export const watchTlsIdentity = ({ certificatePath, keyPath, current, replace, refuse, everyMs = lookMs }: TlsWatchDeps): (() => void) => {
+  let used = current
+  let refused: string | undefined
+  const look = (): void => {
+    try {
+      const found = readTlsIdentity(certificatePath, keyPath)
+      refused = undefined
+      if (found.certificatePem === used.certificatePem && found.keyPem === used.keyPem) return
+      replace(found)
+      used = found
+    } catch (error) {
+      const reason = (error as Error).message
+      if (reason !== refused) refuse(reason)
+      refused = reason
+    }
+  }
+  const timer = setInterval(look, everyMs)
+  timer.unref()
+  return () => clearInterval(timer)
+}
+
 const readPem = (path: string): string => {
   try {
     return readFileSync(path, 'utf8')

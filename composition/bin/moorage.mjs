@@ -21,10 +21,9 @@ const runHere = () => {
 
 const runOn = (node) => {
   const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' })
-  const passOn = (signal) => () => child.kill(signal)
-  process.on('SIGTERM', passOn('SIGTERM'))
-  // A terminal sends SIGINT to the whole group; the child must not be left behind by this process ending first.
-  process.on('SIGINT', () => undefined)
+  // A terminal sends a signal to the whole group, so the child may get it twice; it takes that as one. The child must not be
+  // left behind by this process ending first.
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT']) process.on(signal, () => child.kill(signal))
   child.on('exit', (code) => process.exit(code ?? 1))
   child.on('error', fail)
 }

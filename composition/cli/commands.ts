@@ -6,6 +6,7 @@ import type { CommandContext, CommonOptions, ExitCode } from './command-context.
 import type { ContractOptions, IssueOptions, RevokeOptions } from './contracts/contracts.ts'
 import type { KubeconfigOptions } from './kubeconfig.ts'
 import type { LicensesInitOptions, LicensesVerifyOptions } from './contracts/licenses.ts'
+import type { ServeOptions } from './serve.ts'
 import type { ServerOptions } from './server-connection.ts'
 import type { ListOptions } from './tasks/tasks.ts'
 import type { UsageCloseOptions, UsageExplainOptions, UsageMonthOptions } from './usage.ts'
@@ -33,8 +34,9 @@ export const examples = (...lines: readonly string[]): string =>
 
 export const describeService: Describe = (program, run, context) => {
   withConfig(program.command('serve'))
-    .description('Bring the schema up to date, then listen until SIGTERM or SIGINT.')
+    .description('Bring the schema up to date, then listen until SIGTERM, SIGINT or SIGHUP.')
     .option('--no-migrate', 'leave the schema alone (also MOORAGE_MIGRATE=false); refuses to start when it is behind')
+    .option('--accept-key-ring', 'start with a key ring that is not that of the database, once, after the right one was lost for good')
     .addHelpText(
       'after',
       examples(
@@ -44,7 +46,7 @@ export const describeService: Describe = (program, run, context) => {
       ) +
         '\n\nThe first start makes the data folder, the key ring and a site admin, whose generated password is printed once.',
     )
-    .action((options: CommonOptions & { readonly migrate: boolean }) =>
+    .action((options: ServeOptions) =>
       run(async () => (await import('./serve.ts')).serve(context, options)),
     )
 

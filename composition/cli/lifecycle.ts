@@ -43,46 +43,97 @@ const attempt = (step: () => void): void => {
   }
 }
 
+/** The signals that stop the service. */
+type StopSignal = 'SIGTERM' | 'SIGINT' | 'SIGHUP'
+
 /** The parts of the process that a stop uses. */
 export interface SignalSource {
-  on(signal: 'SIGTERM' | 'SIGINT', listener: () => void): unknown
+  on(signal: StopSignal, listener: () => void): unknown
+}
+
+/** A service that can be stopped. */
+interface Stoppable {
+  /** Stops the service. Reports whether everything closed in order. With `drains`, traffic must first be directed elsewhere. */
+  stop(how: { readonly drains: boolean }): Promise<boolean>
 }
 
 export interface LifecycleDeps {
   readonly signals: SignalSource
   readonly log: Log
-  /** Stops the service. Reports whether everything closed in order. With `drains`, traffic must first be directed elsewhere. */
-  readonly stop: (how: { readonly drains: boolean }) => Promise<boolean>
+  readonly start: () => Promise<Stoppable>
   /** Ends the process immediately. */
   readonly exitNow: (code: ExitCode) => void
+  /** Calls its argument when the program that started this process has ended. */
+  readonly onOrphaned?: ((listener: () => void) => void) | undefined
   readonly hardLimitMs?: number
 }
 
 /** Kubernetes kills the process after 30 s by default. */
 const defaultHardLimitMs = 25_000
+/** A terminal sends a signal to npm and to the service, and npm passes on its own: one request arrives twice. */
+const sameRequestMs = 1_000
 
 /**
- * Waits for SIGTERM or SIGINT, then stops the service and returns the exit code. SIGINT comes from a terminal, so the stop
- * does not wait for a load balancer. A second signal, or a stop that exceeds the limit, ends the process immediately with
- * code 1.
+ * Starts the service, waits for a signal, then stops it and returns the exit code. SIGINT and SIGHUP come from a terminal, so
+ * the stop does not wait for a load balancer. It does not either when the start was not complete yet, or when the program that
+ * started this process has ended. A second signal, or a stop that exceeds the limit, ends the process immediately with code 1.
  */
-export const untilStopped = async ({ signals, log, stop, exitNow, hardLimitMs = defaultHardLimitMs }: LifecycleDeps): Promise<ExitCode> => {
-  const drains = await new Promise<boolean>((resolve) => {
-    let isStopping = false
-    const onSignal = (isTerm: boolean) => (): void => {
-      if (isStopping) return exitNow(1)
-      isStopping = true
-      resolve(isTerm)
-    }
-    signals.on('SIGTERM', onSignal(true))
-    signals.on('SIGINT', onSignal(false))
+export const runUntilStopped = async ({ start, log, hardLimitMs = defaultHardLimitMs, ...deps }: LifecycleDeps): Promise<ExitCode> => {
+  let limit: NodeJS.Timeout | undefined
+  let isStarted = false
+  // Before the start: the first process of a container ignores signals that it does not listen for.
+  const requested = stopRequest(deps, () => {
+    log.info({}, isStarted ? 'stopping: not ready from now on, requests in flight end' : 'stopping: as soon as the start is complete')
+    limit = setTimeout(() => {
+      log.error({ limitMs: hardLimitMs }, 'the stop took too long')
+      deps.exitNow(1)
+    }, hardLimitMs)
+    return isStarted
   })
-  log.info({}, 'stopping: not ready from now on, requests in flight end')
-  const limit = setTimeout(() => {
-    log.error({ limitMs: hardLimitMs }, 'the stop took too long')
-    exitNow(1)
-  }, hardLimitMs)
-  const allClosed = await stop({ drains })
-  clearTimeout(limit)
-  return allClosed ? 0 : 1
+  try {
+    const service = await start()
+    isStarted = true
+    return (await service.stop(await requested)) ? 0 : 1
+  } finally {
+    clearTimeout(limit)
+  }
 }
+
+/** Resolves at the first request to stop, after `begin`, which reports whether traffic may have been directed here. */
+const stopRequest = ({ signals, exitNow, onOrphaned }: Pick<LifecycleDeps, 'signals' | 'exitNow' | 'onOrphaned'>, begin: () => boolean): Promise<{ readonly drains: boolean }> =>
+  new Promise((resolve) => {
+    let first: { readonly name: StopSignal | undefined; readonly atMs: number } | undefined
+    const take = (name: StopSignal | undefined): void => {
+      first = { name, atMs: performance.now() }
+      const isServing = begin()
+      resolve({ drains: isServing && name === 'SIGTERM' })
+    }
+    const onSignal = (name: StopSignal) => (): void => {
+      if (first === undefined) return take(name)
+      // A terminal that closes sends SIGHUP to processes that are already stopping.
+      if (name === 'SIGHUP' || (name === first.name && performance.now() - first.atMs < sameRequestMs)) return
+      exitNow(1)
+    }
+    for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) signals.on(name, onSignal(name))
+    onOrphaned?.(() => {
+      if (first === undefined) take(undefined)
+    })
+  })
+
+const parentLookMs = 500
+
+/**
+ * Returns a function that calls its argument when the parent of this process has ended. A service whose npm was killed would
+ * keep its port, and nothing would be left to stop it.
+ */
+export const parentWatch =
+  (parentId: () => number, lookMs = parentLookMs) =>
+  (listener: () => void): void => {
+    const first = parentId()
+    const look = setInterval(() => {
+      if (parentId() === first) return
+      clearInterval(look)
+      listener()
+    }, lookMs)
+    look.unref()
+  }

@@ -4,7 +4,7 @@ import type { CommandContext, CommonOptions } from './command-context.ts'
 import { configOf } from './command-context.ts'
 import type { Composition } from '../service/compose.ts'
 import { compose, makeStopSequence } from '../service/compose.ts'
-import { openFoundation, refuseOtherSchema } from '../service/foundation.ts'
+import { openFoundation, refuseOtherKeyring, refuseOtherSchema } from '../service/foundation.ts'
 
 /** Runs an operator's command on the ports of this deployment, without listeners. The service may run at the same time. */
 export const onStore = async <A>(context: CommandContext, options: CommonOptions, work: (composition: Composition) => Promise<A>): Promise<A> => {
@@ -16,6 +16,7 @@ export const onStore = async <A>(context: CommandContext, options: CommonOptions
     const foundation = await openFoundation(settings)
     stops.add('database', () => foundation.database.close())
     await refuseOtherSchema(foundation.database)
+    await refuseOtherKeyring(foundation, settings.keyring)
     return await work(await compose({ settings, foundation, log, stops }))
   } finally {
     await stops.run()

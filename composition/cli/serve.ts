@@ -3,10 +3,15 @@ import { makeBatchedLines, makePlainLines } from '../../adapters/logging/log-lin
 import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
 import { configOf } from './command-context.ts'
-import { beforeCrash, untilStopped } from './lifecycle.ts'
+import { beforeCrash, parentWatch, runUntilStopped } from './lifecycle.ts'
 import type { RunningService } from '../service/running-service.ts'
 import { startRunning } from '../service/running-service.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
+
+export interface ServeOptions extends CommonOptions {
+  readonly migrate: boolean
+  readonly acceptKeyRing?: boolean
+}
 
 /** The longest wait of the welcome for the line about helm, which is printed above it. */
 const helmWaitMs = 1_000
@@ -15,7 +20,7 @@ const helmWaitMs = 1_000
  * Runs the service. Results (the listening address, the first password) go to stdout, the log to stderr. Returns after a stop
  * was requested.
  */
-export const serve = async (context: CommandContext, options: CommonOptions & { readonly migrate: boolean }): Promise<ExitCode> => {
+export const serve = async (context: CommandContext, options: ServeOptions): Promise<ExitCode> => {
   const { settings } = await configOf(context, options)
   const lines = makeBatchedLines({ fd: 2 })
   beforeCrash(lines.flushNow)
@@ -27,8 +32,8 @@ export const serve = async (context: CommandContext, options: CommonOptions & { 
     lines.flushNow()
     process.exit(code)
   }
-  try {
-    const service = await startRunning({ settings: { ...settings, migrate: settings.migrate && options.migrate }, log })
+  const start = async (): Promise<RunningService> => {
+    const service = await startRunning({ settings: { ...settings, migrate: settings.migrate && options.migrate }, log, acceptsKeyring: options.acceptKeyRing === true })
     const facts = { version: releaseVersion, plugins: service.assembly.plugins.map(({ id }) => id), routes: service.assembly.routes.length }
     // The welcome reports it to terminal users.
     if (plain === undefined) log.info(facts, 'ready')
@@ -37,10 +42,13 @@ export const serve = async (context: CommandContext, options: CommonOptions & { 
       plain.clear()
       lines.flushNow()
     }
-    // Installed before the welcome is printed, since its reader may respond with a signal.
-    const stopped = untilStopped({ signals: process, log, stop: service.stop, exitNow })
     for (const line of welcome(service)) context.print(line)
-    return await stopped
+    return service
+  }
+  // npm and npx run the command as a child, and name themselves so.
+  const onOrphaned = context.environment['npm_lifecycle_event'] === undefined ? undefined : parentWatch(() => process.ppid)
+  try {
+    return await runUntilStopped({ signals: process, log, start, exitNow, onOrphaned })
   } finally {
     lines.flushNow()
   }

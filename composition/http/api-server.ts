@@ -9,7 +9,7 @@ import type { BinderDeps, NodeHandler } from './binder-deps.ts'
 import type { Connections, HttpLimits, NoteEndless, TlsKeys } from './connections.ts'
 import { connectionLimit, httpLimits, shareWithTls, watchConnections } from './connections.ts'
 import type { DialectAt, GuardDeps, Pages } from './request/guard.ts'
-import { answerUnrouted, codingRefusal, makeDialectAt, makeFirst, makeGuard, makeMethodsAt } from './request/guard.ts'
+import { answerUnrouted, codingRefusal, makeDialectAt, makeFirst, makeGuard, makeMethodsAt, methodRefusal } from './request/guard.ts'
 import { contextOf } from './request/request-context.ts'
 import type { FeedTimes } from './streams/feed-route.ts'
 import { bindFeedRoute } from './streams/feed-route.ts'
@@ -38,6 +38,8 @@ export interface ApiServerDeps extends BinderDeps, GuardDeps {
 export interface StopTimes {
   /** Once new connections are no longer accepted, a connection that has been silent for this long is ended. */
   readonly quiet: number
+  /** The same for a connection that was not answered yet: its first request is probably on its way, or its handshake continues. */
+  readonly fresh: number
   /** Requests in flight and everything else are cut after this time. */
   readonly requests: number
   /** Streams must end within this time after they are asked to. It is within the time of requests. */
@@ -48,6 +50,8 @@ export interface StopTimes {
 export interface ApiServer {
   /** Listens on an address. `held` already listens on it; this listener takes over its port. */
   listen(address: ListenAddress, held?: NetServer): Promise<ListenAddress>
+  /** Uses another certificate for the TLS handshakes from now on. Throws if it cannot be used. */
+  replaceTls(keys: TlsKeys): void
   /** Marks each answer from now on as the last on its connection. Everything else continues. */
   drain(): void
   /**
@@ -92,15 +96,12 @@ const statusOfClientError: Readonly<Record<string, readonly [number, string]>> =
 const isOtherCoding = ({ code, reason }: NodeJS.ErrnoException & { readonly reason?: string }): boolean =>
   code === 'HPE_INVALID_TRANSFER_ENCODING' && reason?.includes('Content-Length') !== true
 
-/**
- * Answers input that is not HTTP, or that does not arrive in time, and closes the connection. Within another answer nothing
- * can be written.
- */
+/** Answers input that is not HTTP, or that does not arrive in time, after the requests before it, and closes the connection. */
 const onClientError = (error: NodeJS.ErrnoException, socket: Duplex, docsUrl: string, connections: Connections): void => {
-  if (error.code === 'ECONNRESET' || !socket.writable || connections.isAnswering(socket)) return void socket.destroy()
-  if (isOtherCoding(error)) return refuseUpgrade(socket, codingRefusal, docsUrl, '', 'platform')
+  if (error.code === 'ECONNRESET') return void socket.destroy()
   const [status, message] = statusOfClientError[error.code ?? ''] ?? [400, 'The request is not valid HTTP/1.1.']
-  refuseUpgrade(socket, { status, code: 'BadRequest', message }, docsUrl, '', 'platform')
+  const refused = isOtherCoding(error) ? codingRefusal : { status, code: 'BadRequest', message }
+  connections.onFault(socket, () => refuseUpgrade(socket, refused, docsUrl, '', 'platform'))
 }
 
 const bindAll = (server: RestifyServer, deps: ApiServerDeps, streams: Set<ServerResponse>, noteEndless: NoteEndless): void => {
@@ -146,6 +147,12 @@ const attachUpgrades = (node: Server, deps: ApiServerDeps, guard: ReturnType<typ
     deps.accessLog(socket, context)
     if (refused !== undefined) return refuseNoted(socket, refused, deps.docsUrl, context, dialectAt(req.url ?? ''))
     void serve(req, socket, head, context)
+  })
+  // Without a listener Node would close the connection without an answer.
+  node.on('connect', (req: IncomingMessage, socket: Socket) => {
+    const { context } = guard(req)
+    deps.accessLog(socket, context)
+    refuseNoted(socket, methodRefusal, deps.docsUrl, context, 'platform')
   })
 }
 
@@ -212,7 +219,7 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
   node.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
     onClientError(error, socket, deps.ownAddress({ headers: {}, socket: socket as Socket }, undefined).url + deps.docsUrl, connections))
   attachUpgrades(node, deps, guard, tunnels, dialectAt)
-  const dropUndecided = deps.tls === undefined ? () => undefined : shareWithTls(node, deps.tls, limits.firstBytes)
+  const shared = deps.tls === undefined ? undefined : shareWithTls(node, deps.tls, limits.firstBytes)
 
   const endStreams = (cutAfterMs: number): NodeJS.Timeout => {
     connections.endEndless()
@@ -223,10 +230,10 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
       for (const socket of tunnels) socket.destroy()
     }, cutAfterMs)
   }
-  const close = async ({ quiet, requests, streams: streamsMs }: StopTimes): Promise<void> => {
+  const close = async ({ quiet, fresh, requests, streams: streamsMs }: StopTimes): Promise<void> => {
     const streamsEndBy = performance.now() + requests - streamsMs
     const cutAll = setTimeout(() => {
-      dropUndecided(0)
+      shared?.dropUndecided(0)
       node.closeAllConnections()
     }, requests)
     const closed = Promise.withResolvers<void>()
@@ -236,8 +243,8 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
     // Runs after arrived data is read, so that no connection ends while a request is arriving on it.
     const sweep = (): void => void setImmediate(() => {
       if (isClosed) return
-      dropUndecided(quiet)
-      connections.endIdle(quiet)
+      shared?.dropUndecided(fresh)
+      connections.endIdle({ quiet, fresh })
       if (cutStreams === undefined && (connections.unanswered() === 0 || performance.now() >= streamsEndBy)) cutStreams = endStreams(streamsMs)
     })
     sweep()
@@ -253,6 +260,7 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
   return {
     listen: (address, held) => listenOn(node, address, held),
     openStreams: () => ({ exchanges: streams.size, tunnels: tunnels.size }),
+    replaceTls: (keys) => shared?.replaceKeys(keys),
     drain: connections.sayClose,
     close: (times) => {
       connections.sayClose()

@@ -57,12 +57,15 @@ export interface Connections {
   readonly noteEndless: NoteEndless
   /** Reports whether a request must not be carried out, because the answer before it was marked as the last on its connection. */
   isTooLate(req: IncomingMessage): boolean
-  /** Reports whether the head of an answer has been sent on this connection and the rest has not. */
-  isAnswering(socket: Duplex): boolean
+  /**
+   * Calls `report` when the requests that arrived whole on this connection are answered, so that a fault of what follows them is
+   * not taken for their answer. Only the first fault of a connection is reported, and none within another answer.
+   */
+  onFault(socket: Duplex, report: () => void): void
   /** Marks each answer from now on as the last on its connection. */
   sayClose(): void
-  /** Ends the connections that have been silent for `quietMs`. */
-  endIdle(quietMs: number): void
+  /** Ends the connections that have been silent for `quiet` milliseconds, or `fresh` if they were not answered yet. */
+  endIdle(after: { readonly quiet: number; readonly fresh: number }): void
   /** Ends the answers that do not end by themselves, including those that start later. */
   endEndless(): void
   /** Cuts the endless answers that have not ended. */
@@ -81,6 +84,7 @@ interface Connection {
    */
   quietSinceMs: number
   readThen: number
+  wasAnswered: boolean
   /** The bytes of its answers that the client has taken. `looksAgo` counts the checks since it last took some while more was waiting. */
   taken: number
   looksAgo: number
@@ -111,11 +115,12 @@ export const watchConnections = (server: Server, { unread }: Pick<HttpLimits, 'u
   const open = new Map<Duplex, Connection>()
   const endless = new Map<ServerResponse, () => void>()
   const tooLate = new WeakSet<IncomingMessage>()
+  const faulty = new WeakSet<Duplex>()
   let isClosing = false
   let endsEndless = false
 
   const note = (socket: Socket): void => {
-    open.set(socket, { socket, answers: new Set(), quietSinceMs: performance.now(), readThen: socket.bytesRead, taken: 0, looksAgo: 0 })
+    open.set(socket, { socket, answers: new Set(), quietSinceMs: performance.now(), readThen: socket.bytesRead, wasAnswered: false, taken: 0, looksAgo: 0 })
     socket.once('close', () => open.delete(socket))
     if (isClosing) endsGently(socket)
   }
@@ -137,6 +142,7 @@ export const watchConnections = (server: Server, { unread }: Pick<HttpLimits, 'u
     answers.add(res)
     res.once('close', () => {
       answers.delete(res)
+      connection.wasAnswered = true
       connection.quietSinceMs = performance.now()
       connection.readThen = socket.bytesRead
     })
@@ -146,7 +152,7 @@ export const watchConnections = (server: Server, { unread }: Pick<HttpLimits, 'u
 
   server.on('connection', note)
   server.prependListener('request', begin)
-  server.prependListener('upgrade', (_req: IncomingMessage, socket: Duplex) => open.delete(socket))
+  for (const leaving of ['upgrade', 'connect']) server.prependListener(leaving, (_req: IncomingMessage, socket: Duplex) => open.delete(socket))
   server.once('close', cutUnread(open, unread))
 
   return {
@@ -156,7 +162,20 @@ export const watchConnections = (server: Server, { unread }: Pick<HttpLimits, 'u
       if (endsEndless) end()
     },
     isTooLate: (req) => tooLate.has(req),
-    isAnswering: (socket) => [...(open.get(socket)?.answers ?? [])].some(({ headersSent }) => headersSent),
+    onFault(socket, report) {
+      if (faulty.has(socket)) return
+      faulty.add(socket)
+      const answers = open.get(socket)?.answers ?? new Set()
+      const next = (): void => {
+        // It ends by itself when the bytes that were written are sent.
+        if (!socket.writable) return
+        const before = [...answers].find(({ req }) => req.complete)
+        if (before !== undefined) before.once('close', next)
+        else if ([...answers].some(({ headersSent }) => headersSent)) socket.destroy()
+        else report()
+      }
+      next()
+    },
     sayClose() {
       isClosing = true
       for (const { socket, answers } of open.values()) {
@@ -165,8 +184,8 @@ export const watchConnections = (server: Server, { unread }: Pick<HttpLimits, 'u
         if (last?.headersSent === false) last.setHeader('Connection', 'close')
       }
     },
-    endIdle(quietMs) {
-      for (const connection of open.values()) if (isIdle(connection, quietMs)) endGently(connection.socket)
+    endIdle({ quiet, fresh }) {
+      for (const connection of open.values()) if (isIdle(connection, connection.wasAnswered ? quiet : fresh)) endGently(connection.socket)
     },
     endEndless() {
       endsEndless = true
@@ -229,22 +248,24 @@ interface Undecided {
 /** Returns the key of a connection: a TLS socket and its underlying socket have the same peer. */
 const peerOf = (socket: Socket): string => `${socket.remoteAddress} ${socket.remotePort}`
 
+/** A port that also speaks HTTPS. */
+export interface SharedPort {
+  /** Drops the connections that have been undecided for this time, for the stop, since the server does not know them. */
+  dropUndecided(forMs: number): void
+  /** Uses another certificate for the handshakes from now on. Throws if it cannot be used. */
+  replaceKeys(keys: TlsKeys): void
+}
+
+const contextOf = ({ certificatePem, keyPem }: TlsKeys) => ({ cert: certificatePem, key: keyPem, minVersion: 'TLSv1.2', ciphers, honorCipherOrder: true }) as const
+
 /**
  * Serves HTTP and HTTPS on one port. The first byte selects the protocol. kubectl sends no token over plain HTTP, so a
  * service that starts without a proxy must offer both. Requests of both kinds use the same server and the same limits. A
- * connection has `decisionMs` for its first byte and its handshake. Returns a function that drops the connections that have
- * been undecided for a given time, for the stop, since the server does not know them.
+ * connection has `decisionMs` for its first byte and its handshake.
  */
-export const shareWithTls = (server: Server, keys: TlsKeys, decisionMs = httpLimits.firstBytes): ((forMs: number) => void) => {
+export const shareWithTls = (server: Server, keys: TlsKeys, decisionMs = httpLimits.firstBytes): SharedPort => {
   const listeners = server.listeners('connection') as ((this: Server, socket: Socket) => void)[]
-  const tls = createServer({
-    cert: keys.certificatePem,
-    key: keys.keyPem,
-    ALPNProtocols: ['http/1.1'],
-    minVersion: 'TLSv1.2',
-    ciphers,
-    honorCipherOrder: true,
-  })
+  const tls = createServer({ ...contextOf(keys), ALPNProtocols: ['http/1.1'] })
   const undecided = new Map<string, Undecided>()
   const decide = (peer: string): void => {
     clearTimeout(undecided.get(peer)?.limit)
@@ -279,8 +300,11 @@ export const shareWithTls = (server: Server, keys: TlsKeys, decisionMs = httpLim
       }
     })
   })
-  return (forMs) => {
-    const nowMs = performance.now()
-    for (const { socket, sinceMs } of undecided.values()) if (nowMs - sinceMs >= forMs) socket.destroy()
+  return {
+    dropUndecided(forMs) {
+      const nowMs = performance.now()
+      for (const { socket, sinceMs } of undecided.values()) if (nowMs - sinceMs >= forMs) socket.destroy()
+    },
+    replaceKeys: (replaced) => tls.setSecureContext(contextOf(replaced)),
   }
 }

@@ -5,6 +5,8 @@ import type { Keyring } from '../../adapters/security/keyring.ts'
 import { openOrMakeKeyringFile, readKeyringFile, newKeyring, openKeyring } from '../../adapters/security/keyring.ts'
 import type { TlsIdentity } from '../../adapters/security/tls-identity.ts'
 import { openSelfSignedIdentity, readTlsIdentity } from '../../adapters/security/tls-identity.ts'
+import { makeHmacDigest } from '../../adapters/security/digests.ts'
+import { newestEvents } from '../../adapters/sql/audit/audit-log.ts'
 import type { DatabaseOptions } from '../../adapters/sql/engine/database.ts'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { ofNewerVersion } from '../../adapters/sql/engine/migration-ledger.ts'
@@ -13,6 +15,7 @@ import type { MysqlOptions } from '../../adapters/sql/engine/mysql-pool.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import type { SharedClock } from '../../adapters/system/shared-clock.ts'
 import { openSharedClock } from '../../adapters/system/shared-clock.ts'
+import { isSealedBy } from '../../core/audit/audit-chain.ts'
 import type { LocalClock } from '../../adapters/system/system-clock.ts'
 import type { Settings } from '../config/settings.ts'
 import { settingsTable } from '../config/settings.ts'
@@ -62,6 +65,8 @@ const codeInWords = (error: unknown, depth = 0): string => {
   if (!(error instanceof Error) || depth > 4) return ''
   const { code } = error as NodeJS.ErrnoException
   if (typeof code === 'string' && code.startsWith('HANDSHAKE_')) return ` (${error.message})`
+  // The words of the server, such as which user from which host it refuses.
+  if (typeof code === 'string' && code.startsWith('ER_') && depth > 0) return ` (${code}: ${error.message})`
   return typeof code === 'string' ? ` (${code})` : codeInWords(error.cause, depth + 1)
 }
 
@@ -88,7 +93,7 @@ export const openKeys = async (path: string, database: SqlDatabase): Promise<Key
 export const keyringLost = (path: string): string =>
   `The key ring ${path} is not there, but the database is in use: a new one could not read what it holds sealed. ` +
   'Restore it from its backup, or give this instance that of the others (MOORAGE_KEYRING). If it is lost for good, start once with ' +
-  'MOORAGE_DATABASE_URL=sqlite::memory: to make a new one; then every cluster must be imported again.'
+  'MOORAGE_DATABASE_URL=sqlite::memory: to make a new one, then once with: moorage serve --accept-key-ring. Then every cluster must be imported again.'
 
 /** Reports whether an account exists. The first start creates one together with the key ring. */
 export const isInUse = async (database: SqlDatabase): Promise<boolean> => {
@@ -106,6 +111,25 @@ export const refuseOtherSchema = async (database: SqlDatabase): Promise<void> =>
   if (newer.length > 0) throw new StartRefused([ofNewerVersion(newer.map(({ id }) => id))])
   const missing = status.filter(({ state }) => state !== 'done')
   if (missing.length > 0) throw new StartRefused([`The schema is behind by ${missing.length} migrations. Run: moorage migrate up`])
+}
+
+/** Altered rows must not prevent the start, so one row that was made with the key is enough. */
+const comparedRows = 20
+
+/** Reports whether the audit log was written with the key ring, or is empty. */
+export const isKeyringOf = async (database: SqlDatabase, { auditKey }: Pick<Keyring, 'auditKey'>): Promise<boolean> => {
+  const newest = await newestEvents(database, comparedRows)
+  const key = makeHmacDigest(auditKey.reveal())
+  return newest.length === 0 || newest.some((event) => isSealedBy(key, event))
+}
+
+export const keyringOfAnother = (path: string): string =>
+  `The key ring ${path} is not that of this database: it could not read what the database holds sealed, and would break the audit log. ` +
+  'All instances of a deployment share one (MOORAGE_KEYRING). If the right one is lost for good, start once with: moorage serve --accept-key-ring'
+
+/** Refuses a key ring with which the database was not used. Throws `StartRefused`. */
+export const refuseOtherKeyring = async ({ database, keyring }: Pick<Foundation, 'database' | 'keyring'>, path: string): Promise<void> => {
+  if (!(await isKeyringOf(database, keyring))) throw new StartRefused([keyringOfAnother(path)])
 }
 
 /** The basis of every port. */

@@ -3,6 +3,8 @@ import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { HelmFinder } from '../../adapters/helm/process/helm-finder.ts'
 import type { HelmLimits } from '../../adapters/helm/process/limits.ts'
+import type { TlsIdentity } from '../../adapters/security/tls-identity.ts'
+import { watchTlsIdentity } from '../../adapters/security/tls-identity.ts'
 import { makeDatabaseHealth } from '../../adapters/sql/engine/database.ts'
 import { beatMilliseconds } from '../../adapters/sql/kernel/instance-store.ts'
 import { MigrationRefused } from '../../adapters/sql/engine/migration-ledger.ts'
@@ -40,7 +42,7 @@ import { addressUrl, compose, makeStopSequence } from './compose.ts'
 import type { FirstAdmin } from './operator.ts'
 import { ensureFirstAdmin } from './operator.ts'
 import type { Foundation } from './foundation.ts'
-import { openFoundation, refuseOtherSchema } from './foundation.ts'
+import { openFoundation, refuseOtherKeyring, refuseOtherSchema } from './foundation.ts'
 import { startJobs, startTaskWorker } from './jobs.ts'
 
 export interface HeldPort {
@@ -65,6 +67,8 @@ export const holdPort = async (settings: Settings): Promise<HeldPort> => {
 export interface ServiceInput {
   readonly settings: Settings
   readonly log: Log
+  /** Starts with a key ring that is not that of the database. */
+  readonly acceptsKeyring?: boolean
   /** Plugins in addition to those of this repository, as with MOORAGE_PLUGINS. */
   readonly extraPlugins?: readonly AnyPlugin[]
   /** For tests, which may use cheap hashes. Defaults to argon2id at OWASP's cost; no setting changes that. */
@@ -96,8 +100,10 @@ export interface RunningService {
 const requestGraceMs = 20_000
 /** The time that watches and tunnels, which never end by themselves, have after they are asked to end. */
 const streamGraceMs = 3_000
-/** A connection is idle after this time. A newly opened connection may not have sent its request yet. */
+/** A connection is idle after this time. */
 const quietMs = 2_000
+/** The same without a time to drain, for connections that were answered before: long enough for clients that send one request after the other. */
+const shortQuietMs = 250
 
 /** Migrates, composes the deployment, listens, starts the jobs and creates the first admin. Throws StartRefused. */
 export const startRunning = async (input: ServiceInput): Promise<RunningService> => {
@@ -109,11 +115,14 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
     stops.add('clock', () => foundation.clock.stop())
     foundation.clock.watch(input.log)
     await bringSchemaUp(foundation, settings, input.log)
+    if (input.acceptsKeyring !== true) await refuseOtherKeyring(foundation, settings.keyring)
     const composition = await compose({ ...input, settings, foundation, stops })
     await startHeartbeat(composition, stops)
     const { setStarted, ...listening } = await openListeners(composition, foundation, stops, held)
     // Only after the listeners are bound: a start that fails there would lose a password that is shown only once.
     const firstAdmin = await ensureFirstAdmin(composition.container, settings)
+    // Instances that start together on an empty database have all found no rows before.
+    if (input.acceptsKeyring !== true) await refuseOtherKeyring(foundation, settings.keyring)
     setStarted()
     // Mail of an earlier process is sent now, not when the lease of its job has ended.
     composition.container.resolve(OutboxNotifierToken).ring()
@@ -164,8 +173,9 @@ const openListeners = async (composition: Composition, foundation: Foundation, s
   const api = makeApiListener(boot, container, assembly, [metrics])
   metrics.read({ openStreams: () => api.openStreams(), databasePool: () => foundation.database.load() })
   await listenAt('MOORAGE_LISTEN', boot.settings.listen, { listen: (address) => api.listen(address, held) })
+  stops.add('certificate watch', watchCertificate(boot, api))
   let drainMs = 0
-  stops.add('API listener', () => api.close({ quiet: Math.min(quietMs, drainMs), requests: requestGraceMs - drainMs, streams: streamGraceMs }))
+  stops.add('API listener', () => api.close({ quiet: drainMs === 0 ? shortQuietMs : quietMs, fresh: quietMs, requests: requestGraceMs - drainMs, streams: streamGraceMs }))
   return {
     baseUrl: boot.baseUrl(),
     opsUrl: addressUrl(opsAddress),
@@ -182,6 +192,18 @@ const openListeners = async (composition: Composition, foundation: Foundation, s
       return stops.run()
     },
   }
+}
+
+/** Uses the operator's certificate as soon as it is renewed. Returns a function that stops. */
+const watchCertificate = ({ settings: { tlsCertificate, tlsKey }, tls, log }: Composition['boot'], api: ApiServer): (() => Promise<void>) => {
+  if (tls === undefined || tlsCertificate === undefined || tlsKey === undefined) return async () => undefined
+  const replace = (identity: TlsIdentity): void => {
+    api.replaceTls(identity)
+    log.info({}, 'the TLS certificate was replaced: new connections use it')
+  }
+  const refuse = (reason: string): void => log.warn({ reason }, 'the TLS certificate on disk cannot be used: the one before is kept')
+  const stop = watchTlsIdentity({ certificatePath: tlsCertificate, keyPath: tlsKey, current: tls, replace, refuse })
+  return async () => stop()
 }
 
 const databaseCheck = ({ database }: Foundation): ReadinessCheck => {

@@ -1,5 +1,6 @@
+import type { ChildProcess } from 'node:child_process'
 import { execFile, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -164,6 +165,32 @@ test('SIGTERM: readiness turns to 503, the request in flight is answered, nothin
   if (answered !== 'cut') t.deepEqual([answered.status, answered.json], [200, { text: 'done on SelfHosted' }])
   t.is(await service.exited, 0)
   t.regex(service.stderr(), /"msg":"stopping/)
+})
+
+const manifest = fileURLToPath(new URL('../../package.json', import.meta.url))
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Runs the script of `npm start` as npm does: by a shell, which gets the signals that npm passes on. */
+const startByShell = async (folder: string): Promise<{ readonly shell: ChildProcess; readonly api: string }> => {
+  const { start } = (JSON.parse(readFileSync(manifest, 'utf8')) as { readonly scripts: { readonly start: string } }).scripts
+  const env = cleanEnvironment({ TMPDIR: folder, ...(await testEnvironment(folder, 'sqlite')), npm_lifecycle_event: 'start' })
+  const shell = spawn('sh', ['-c', start], { cwd: root, env: { ...env, PATH: `${join(root, 'node_modules', '.bin')}:${env['PATH'] ?? ''}` }, stdio: ['ignore', 'pipe', 'ignore'] })
+  let said = ''
+  shell.stdout?.setEncoding('utf8').on('data', (text: string) => void (said += text))
+  await until(async () => /Health/.test(said) || shell.exitCode !== null)
+  return { shell, api: /API +(\S+)/.exec(said)?.[1] ?? '' }
+}
+
+test('the script of npm start leaves no shell between npm and the service: signals reach it, and npm waits for it', async (t) => {
+  const { shell, api } = await startByShell(join(folder, 'npm-start'))
+  t.teardown(() => shell.kill('SIGKILL'))
+  t.is((await fetch(`${api}/version`)).status, 200)
+  const exited = new Promise((resolve) => shell.once('exit', resolve))
+  // npm and the terminal both send it.
+  shell.kill('SIGINT')
+  shell.kill('SIGINT')
+  t.is(await exited, 0)
+  await t.throwsAsync(fetch(`${api}/version`))
 })
 
 test('a second signal ends it at once', async (t) => {

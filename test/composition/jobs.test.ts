@@ -1,11 +1,12 @@
 import { EventEmitter } from 'node:events'
 import test from 'ava'
-import { untilStopped } from '../../composition/cli/lifecycle.ts'
+import { parentWatch, runUntilStopped } from '../../composition/cli/lifecycle.ts'
 import { startJobs } from '../../composition/service/jobs.ts'
 import { makeStopSequence } from '../../composition/service/compose.ts'
 import type { Lease, LeaseStore } from '../../core/kernel/instances.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import type { Job } from '../../plugins/kit/group.ts'
+import { until } from '../support/until.ts'
 
 const nothing = (): void => undefined
 const silent: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing }
@@ -203,31 +204,93 @@ test('a stop that is asked for twice runs once', async (t) => {
   t.is(closed, 1)
 })
 
+/** A service that starts when it is released, and what became of its process. */
+const lifecycle = ({ allClosed = true, hardLimitMs = 60_000, holds = false } = {}) => {
+  const signals = new EventEmitter()
+  const started = Promise.withResolvers<void>()
+  const orphaned = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
+  if (!holds) released.resolve()
+  const asked: boolean[] = []
+  const forced: number[] = []
+  const stop = async ({ drains }: { readonly drains: boolean }): Promise<boolean> => {
+    asked.push(drains)
+    await released.promise
+    return allClosed
+  }
+  const start = async () => {
+    await started.promise
+    return { stop }
+  }
+  const onOrphaned = (listener: () => void): void => void orphaned.promise.then(listener)
+  const ended = runUntilStopped({ signals, log: makeLog().log, start, onOrphaned, exitNow: (code) => void forced.push(code), hardLimitMs })
+  const whenStarted = async (): Promise<void> => {
+    started.resolve()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return { signals, whenStarted, orphan: orphaned.resolve, release: released.resolve, asked, forced, ended }
+}
+
 test('the exit code says whether everything closed in order', async (t) => {
   for (const [allClosed, code] of [[true, 0], [false, 1]] as const) {
-    const signals = new EventEmitter()
-    const stopped = untilStopped({ signals, log: makeLog().log, stop: async () => allClosed, exitNow: () => t.fail() })
+    const { signals, whenStarted, ended } = lifecycle({ allClosed })
+    await whenStarted()
     signals.emit('SIGTERM')
-    t.is(await stopped, code)
+    t.is(await ended, code)
   }
 })
 
 test('SIGTERM drains, since a load balancer must be told; a person at a terminal does not wait for one', async (t) => {
-  for (const [signal, drains] of [['SIGTERM', true], ['SIGINT', false]] as const) {
-    const signals = new EventEmitter()
-    const asked: boolean[] = []
-    const stopped = untilStopped({ signals, log: makeLog().log, stop: async (how) => (asked.push(how.drains), true), exitNow: () => t.fail() })
+  for (const [signal, drains] of [['SIGTERM', true], ['SIGINT', false], ['SIGHUP', false]] as const) {
+    const { signals, whenStarted, asked, ended } = lifecycle()
+    await whenStarted()
     signals.emit(signal)
-    await stopped
+    await ended
     t.deepEqual(asked, [drains])
   }
 })
 
+test('a signal during the start is not lost: the service stops as soon as it has started, and does not drain', async (t) => {
+  const { signals, whenStarted, asked, ended } = lifecycle()
+  signals.emit('SIGTERM')
+  await whenStarted()
+  t.is(await ended, 0)
+  t.deepEqual(asked, [false])
+})
+
+test('one signal that arrives twice, and a terminal that closes, are no second request; another signal is', async (t) => {
+  const { signals, whenStarted, release, forced, ended } = lifecycle({ holds: true })
+  await whenStarted()
+  for (const name of ['SIGINT', 'SIGINT', 'SIGHUP']) signals.emit(name)
+  t.deepEqual(forced, [])
+  signals.emit('SIGTERM')
+  t.deepEqual(forced, [1])
+  release()
+  await ended
+})
+
+test('a service whose launcher has ended stops', async (t) => {
+  const { whenStarted, orphan, asked, ended } = lifecycle()
+  await whenStarted()
+  orphan()
+  t.is(await ended, 0)
+  t.deepEqual(asked, [false])
+  let parent = 7
+  const noticed = new Promise<void>((resolve) => parentWatch(() => parent, 1)(resolve))
+  // The watch alone keeps no process alive.
+  const awake = setInterval(() => undefined, 1_000)
+  parent = 1
+  await noticed
+  clearInterval(awake)
+  t.pass()
+})
+
 test('a stop beyond the limit ends the process with 1', async (t) => {
-  const signals = new EventEmitter()
-  const code = await new Promise((resolve) => {
-    void untilStopped({ signals, log: makeLog().log, stop: () => new Promise(() => undefined), exitNow: resolve, hardLimitMs: 20 })
-    signals.emit('SIGINT')
-  })
-  t.is(code, 1)
+  const { signals, whenStarted, release, forced, ended } = lifecycle({ holds: true, hardLimitMs: 20 })
+  await whenStarted()
+  signals.emit('SIGINT')
+  await until('the process is ended', () => (forced.length > 0 ? true : undefined))
+  t.deepEqual(forced, [1])
+  release()
+  await ended
 })

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import test from 'ava'
 import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
+import { openOrMakeKeyringFile } from '../../adapters/security/keyring.ts'
 import { migrateUp } from '../../adapters/sql/engine/migrator.ts'
 import { makeComposer, makePrepare } from '../../adapters/sql/engine/prepare.ts'
 import { openSqliteDatabase } from '../../adapters/sql/engine/sqlite-database.ts'
@@ -80,8 +81,9 @@ test('no secret of the settings or of the start reaches the log', async (t) => {
   for (const secret of [adminPassword, service.adminToken, 'canary-query']) t.false(service.logText().includes(secret))
 })
 
-const start = async (environment: Record<string, string | undefined>): Promise<RunningService> =>
+const start = async (environment: Record<string, string | undefined>, options: { readonly acceptsKeyring?: boolean } = {}): Promise<RunningService> =>
   startRunning({
+    ...options,
     settings: (await loadConfig({ environment })).settings,
     log: makeBunyanLog({ level: 'fatal', lines: { add: () => undefined } }).log,
   })
@@ -391,6 +393,29 @@ test('a key ring that is gone while the database is in use stops everything that
   t.is(doctor.code, 1)
   t.regex(doctor.out, /^problem +key ring .*is not there/m)
   t.notRegex(doctor.out, /the first start makes it/)
+})
+
+test('the key ring of another database stops everything that needs it, until the operator accepts it', async (t) => {
+  const dataDir = join(cliFolder, 'other-keys')
+  const environment = { MOORAGE_DATA_DIR: dataDir, MOORAGE_LISTEN: '127.0.0.1:0', MOORAGE_OPS_LISTEN: '127.0.0.1:0' }
+  await run(['migrate', 'up'], environment)
+  t.is((await run(['admin', 'create-user', 'alice', '--email', 'alice@example.com'], environment)).code, 0)
+  rmSync(join(dataDir, 'keyring.json'))
+  openOrMakeKeyringFile(join(dataDir, 'keyring.json'))
+  for (const words of [['serve'], ['admin', 'unlock', 'alice']]) {
+    const { code, err } = await run(words, environment)
+    t.is(code, 1, words.join(' '))
+    t.regex(err, /keyring\.json is not that of this database.*MOORAGE_KEYRING/)
+  }
+  const doctor = await run(['doctor'], environment)
+  t.is(doctor.code, 1)
+  t.regex(doctor.out, /^problem +key ring .*is not that of this database/m)
+  const accepted = { ...environment, MOORAGE_TLS: 'false', MOORAGE_HELM: 'off', MOORAGE_DRAIN_SECONDS: '0' }
+  const service = await start(accepted, { acceptsKeyring: true })
+  t.not(service.firstAdmin, undefined, 'it wrote a row of the audit log')
+  await service.stop()
+  // From then on the key ring is that of the database.
+  await (await start(accepted)).stop()
 })
 
 test('the message names a file that is not a database', async (t) => {

@@ -163,6 +163,10 @@ const cases: readonly [name: string, payload: string | Buffer, statuses: readonl
   ['absolute form', get(`Host: localhost\r\n${token}`, 'http://localhost/api/v1/things/1'), [400]],
   ['a target that is no URL', get(`Host: localhost\r\n${token}`, 'http://['), [400]],
   ['TRACE', `TRACE /api/v1/things/1 HTTP/1.1\r\nHost: localhost\r\n\r\n`, [405]],
+  ['CONNECT', `CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n`, [405]],
+  ['HTTP/2 in the form of HTTP/1', `GET /api/v1/things/1 HTTP/2.0\r\nHost: localhost\r\n${token}\r\n`, [505]],
+  ['HTTP/0.9 in the form of HTTP/1', `GET /api/v1/things/1 HTTP/0.9\r\nHost: localhost\r\n${token}\r\n`, [505]],
+  ['a transfer coding in HTTP/1.0', `POST /api/v1/things HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\n${token}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nc\r\n{"name":"x"}\r\n0\r\n\r\n`, [400]],
   ['a made-up method', `BREW /api/v1/things/1 HTTP/1.1\r\nHost: localhost\r\n\r\n`, [400, 405]],
   ['a lower-case method', `get /api/v1/things/1 HTTP/1.1\r\nHost: localhost\r\n\r\n`, [400, 405]],
   ['Content-Length and Transfer-Encoding', `POST /api/v1/things HTTP/1.1\r\nHost: localhost\r\n${token}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`, [400]],
@@ -187,6 +191,23 @@ test('what could be read as two requests, and every method that no route has, is
   const smuggled = ['Content-Length: 4\r\nTransfer-Encoding: chunked', 'Content-Length: 4\r\nContent-Length: 5', 'Content-Length: +4', 'Transfer-Encoding : chunked']
   for (const headers of smuggled) t.is((await rawRequest(port, `${head}${headers}\r\n\r\n0\r\n\r\n`)).status, 400, headers)
   for (const method of ['TRACE', 'PROPFIND', 'PURGE', 'MKCOL']) t.is((await rawRequest(port, `${method} /api/v1/things/1 HTTP/1.1\r\nHost: localhost\r\n${token}\r\n`)).status, 405, method)
+})
+
+test('what follows a request and is not valid takes nothing away from its answer', async (t) => {
+  const { port } = rawServer
+  const statuses = (text: string): readonly string[] => [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => status ?? '')
+  const made = `POST /api/v1/things HTTP/1.1\r\nHost: localhost\r\n${token}Content-Type: application/json\r\nContent-Length: 12\r\n\r\n{"name":"x"}`
+  for (const [after, expected] of [
+    ['garbage\r\n\r\n', ['201', '201', '400']],
+    [`${made.replace('Content-Length: 12', 'Content-Length: +12')}`, ['201', '201', '400']],
+    [`${made.replace('Content-Length: 12', 'Transfer-Encoding: chunked')}`, ['201', '201', '400']],
+    [get(`Host: localhost\r\n${token}X-Big: ${'x'.repeat(20_000)}\r\n`), ['201', '201', '431']],
+  ] as const) {
+    const reply = await rawRequest(port, made + made + after, 1000)
+    t.deepEqual([statuses(reply.text), reply.closed], [expected, true], after.slice(0, 200))
+  }
+  const last = await rawRequest(port, `${made.replace('Host', 'Connection: close\r\nHost')}garbage\r\n\r\n`, 1000)
+  t.deepEqual([statuses(last.text), last.closed], [['201'], true])
 })
 
 test('a body in another transfer coding than chunked is 501, whatever else is around it', async (t) => {

@@ -30,6 +30,9 @@ test('forwarded addresses count only behind a trusted proxy, and then the right-
   a.is(ip(from('::ffff:10.1.1.1', '203.0.113.9')), '203.0.113.9')
   a.is(ip(from('::1', 'not an address, 203.0.113.9')), '203.0.113.9')
   a.is(ip(from('10.1.1.1', 'garbage')), '10.1.1.1')
+  for (const [sent, read] of [['203.0.113.9:50123', '203.0.113.9'], ['[2001:db8::9]:443', '2001:db8::9'], ['[2001:db8::9]', '2001:db8::9'], ['203.0.113.9:1, 10.2.2.2:443', '203.0.113.9'], ['203.0.113.9:port', '10.1.1.1']] as const) {
+    a.is(ip(from('10.1.1.1', sent)), read, sent)
+  }
   a.is(ip(from('10.1.1.1', '10.9.9.9')), '10.9.9.9')
 })
 

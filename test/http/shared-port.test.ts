@@ -1,5 +1,5 @@
 import 'reflect-metadata'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { request } from 'node:https'
@@ -11,7 +11,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import test from 'ava'
 import { shareWithTls } from '../../composition/http/connections.ts'
 import type { TlsIdentity } from '../../adapters/security/tls-identity.ts'
-import { openSelfSignedIdentity } from '../../adapters/security/tls-identity.ts'
+import { openSelfSignedIdentity, readTlsIdentity, watchTlsIdentity } from '../../adapters/security/tls-identity.ts'
+import { until } from '../support/until.ts'
 import { stubRoutes } from './stub-routes.ts'
 import type { StubServer } from './stub-server.ts'
 import { startStubServer } from './stub-server.ts'
@@ -113,6 +114,51 @@ for (const [what, bytes] of [['begins', [0x16]], ['says how long its greeting is
     t.true(await Promise.race([ended, wait(10_000, false)]))
   })
 }
+
+test('a renewed certificate is used for new connections once both files match, and open ones continue', async (t) => {
+  const own = await mkdtemp(join(tmpdir(), 'moorage-tls-'))
+  t.teardown(() => rm(own, { recursive: true, force: true }))
+  const [before, after] = [await openSelfSignedIdentity(join(own, 'before'), ['127.0.0.1']), await openSelfSignedIdentity(join(own, 'after'), ['127.0.0.1'])]
+  const [certificatePath, keyPath] = [join(own, 'tls.crt'), join(own, 'tls.key')]
+  const put = async ({ certificatePem }: Pick<TlsIdentity, 'certificatePem'>, { keyPem }: Pick<TlsIdentity, 'keyPem'>): Promise<void> => {
+    await writeFile(certificatePath, certificatePem)
+    await writeFile(keyPath, keyPem)
+  }
+  await put(before, before)
+  const renewed = await startStubServer(stubRoutes, { tls: readTlsIdentity(certificatePath, keyPath) })
+  t.teardown(() => renewed.stop())
+  const open = connectTls({ port: renewed.port, host: '127.0.0.1', ca: before.certificatePem })
+  t.teardown(() => open.destroy())
+  await once(open, 'secureConnect')
+  const shown = async (): Promise<string | undefined> => {
+    const socket = connectTls({ port: renewed.port, host: '127.0.0.1', rejectUnauthorized: false })
+    await once(socket, 'secureConnect')
+    const certificate = socket.getPeerX509Certificate()?.toString().trim()
+    socket.destroy()
+    return certificate
+  }
+  const refusals: string[] = []
+  let replacements = 0
+  const stop = watchTlsIdentity({
+    certificatePath, keyPath, current: readTlsIdentity(certificatePath, keyPath), everyMs: 5,
+    replace: (identity) => {
+      renewed.replaceTls(identity)
+      replacements += 1
+    },
+    refuse: (reason) => void refusals.push(reason),
+  })
+  t.teardown(stop)
+  await put(after, before)
+  await until('a pair that does not match is refused', () => refusals.find((reason) => reason.includes('is not the one of the certificate')))
+  t.is(await shown(), before.certificatePem.trim())
+  await put(after, after)
+  await until('the new pair is used', () => (replacements > 0 ? true : undefined))
+  t.is(await shown(), after.certificatePem.trim())
+  open.write('GET /api/v1/things HTTP/1.1\r\nHost: a\r\n\r\n')
+  const [answer] = (await once(open, 'data')) as [Buffer]
+  t.regex(answer.toString(), /^HTTP\/1\.1 200 /)
+  t.is(replacements, 1)
+})
 
 test('the identity is kept, and made again for a host that it does not name', async (t) => {
   t.is((await openSelfSignedIdentity(folder, ['localhost'])).certificatePem, tls.certificatePem)

@@ -204,6 +204,20 @@ for (const [name, secure] of [['HTTP', false], ['HTTPS', true]] as const) {
     a.is(await idle.ended, 'in order')
   })
 
+  test(`${name}: without a time to drain, a connection that is new still gets its answer, and one that was answered ends`, async (a) => {
+    const { server, connect: open } = await openHarbour(a, secure)
+    const [answered, fresh] = [open(), open()]
+    answered.send(whole('answered'))
+    await untilHeads(answered, 1)
+    if (!secure) await until('it is open', () => (fresh.socket.connecting ? undefined : true))
+    const stopped = server.stop({ ...patient, quiet: 0, fresh: 30_000 })
+    a.is(await answered.ended, 'in order')
+    fresh.send(whole('fresh'))
+    a.is(await fresh.ended, 'in order')
+    a.deepEqual(fresh.heads().map((head) => [head.slice(9, 12), closes.test(head)]), [['201', true]])
+    await stopped
+  })
+
   test(`${name}: an idle connection ends in order, and what its client still sends resets nothing`, async (a) => {
     const { server, connect: open } = await openHarbour(a, secure)
     const idle = open()

@@ -1,7 +1,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { makeAccessLog } from '../../composition/http/request/request-context.ts'
-import type { ApiServerDeps, StopTimes } from '../../composition/http/api-server.ts'
+import type { ApiServer, ApiServerDeps, StopTimes } from '../../composition/http/api-server.ts'
 import { makeApiServer } from '../../composition/http/api-server.ts'
 import { makeTrustedProxies, makeOwnAddress } from '../../composition/http/request/addresses.ts'
 import type { AccessGrant, ObjectLocator } from '../../core/kernel/access.ts'
@@ -31,6 +31,7 @@ export interface StubServer {
   readonly denials: { code: string; objectType: string }[]
   /** As a service does after SIGTERM, before it closes. */
   drain(): void
+  readonly replaceTls: ApiServer['replaceTls']
   stop(times?: Partial<StopTimes>): Promise<void>
 }
 
@@ -167,6 +168,7 @@ export const startStubServer = async (routes: readonly AnyBoundRoute[], override
   return {
     port, baseUrl: `http://127.0.0.1:${port}`, lines, denials,
     drain: () => server.drain(),
-    stop: (times) => server.close({ quiet: 0, requests: 2000, streams: 100, ...times }),
+    replaceTls: server.replaceTls,
+    stop: (times) => server.close({ quiet: 0, fresh: times?.quiet ?? 0, requests: 2000, streams: 100, ...times }),
   }
 }

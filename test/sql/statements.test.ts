@@ -194,7 +194,7 @@ test('which errors mean what', (t) => {
     t.is(toThrown(of({ errno })) instanceof Unavailable, false)
   }
   const lost = [{ code: 'ECONNRESET' }, { code: 'EPIPE' }, { code: 'PROTOCOL_CONNECTION_LOST' }, { errno: 2013 }, { errno: 1927 }]
-  const away = [{ code: 'ECONNREFUSED' }, { errno: 1040 }, { errno: 1205 }, { errno: 1290 }, { code: 'SQLITE_FULL' }, { code: 'SQLITE_BUSY' }, { code: 'SQLITE_IOERR_WRITE' }]
+  const away = [{ code: 'ECONNREFUSED' }, { errno: 1040 }, { errno: 1045 }, { errno: 1130 }, { errno: 1205 }, { errno: 1290 }, { code: 'SQLITE_FULL' }, { code: 'SQLITE_BUSY' }, { code: 'SQLITE_IOERR_WRITE' }]
   for (const fields of [...lost, ...away]) {
     t.true(isUnavailable(of(fields)), JSON.stringify(fields))
     const thrown = toThrown(of(fields))

@@ -87,6 +87,12 @@ export const makeSqlAuditLog = (db: SqlDatabase): AuditLog => {
   }
 }
 
+/** Returns the newest rows of all chains, at most `limit`. */
+export const newestEvents = async (db: SqlDatabase, limit: number): Promise<readonly ChainedEvent[]> => {
+  const rows = await db.query<AuditRow>((k) => k('audit_events').select('*').orderBy('id', 'desc').limit(limit))
+  return rows.map(chainedEvent)
+}
+
 const filtered = (k: Knex, { tenantId, action, actor, since }: AuditFilter): Knex.QueryBuilder => {
   const rows = k('audit_events')
   if (tenantId !== undefined) rows.where('tenant_id', tenantId)

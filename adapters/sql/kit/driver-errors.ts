@@ -72,7 +72,10 @@ const unavailableCodes = new Set([
   'ECONNREFUSED', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT', 'EMFILE', 'HANDSHAKE_SSL_ERROR', 'HANDSHAKE_NO_SSL_SUPPORT',
   'SQLITE_BUSY', 'SQLITE_BUSY_RECOVERY', 'SQLITE_BUSY_TIMEOUT', 'SQLITE_LOCKED', 'SQLITE_FULL', 'SQLITE_READONLY', 'SQLITE_CANTOPEN',
 ])
+// The server does not let this account in: wrong password, no right, locked, expired, from a host that is blocked or not allowed.
+const refusedAccount: ReadonlySet<number> = new Set([1045, 1044, 1820, 1862, 3118, 4151, 1129, 1130])
 const unavailableNumbers = new Set([
+  ...refusedAccount,
   1040, 1203, 1226, // too many connections
   1205, // lock wait timeout
   1969, 3024, 1317, // the statement's own time limit, interrupted
@@ -92,6 +95,7 @@ const words = (error: unknown): string => {
   if (number === 1205 || code.startsWith('SQLITE_BUSY')) return 'The database is busy with another change. Try again.'
   if (number === 1290 || number === 1792 || number === 1836 || code === 'SQLITE_READONLY') return 'The database takes no changes at present.'
   if (number === 1021 || number === 1114 || code === 'SQLITE_FULL') return 'The database is full and takes no changes.'
+  if (refusedAccount.has(number)) return 'The database does not accept the account of the service at present.'
   return 'The database does not answer at present. Try again.'
 }
 

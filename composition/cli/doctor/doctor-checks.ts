@@ -20,7 +20,7 @@ import { openSharedClock, worstSkewMs } from '../../../adapters/system/shared-cl
 import { systemClock } from '../../../adapters/system/system-clock.ts'
 import { readBusKeys, makeSealedKeys, makePlatformLogin, makeSystemLogin } from '../../../core/bus/keys.ts'
 import type { Settings } from '../../config/settings.ts'
-import { databaseTrouble, isInUse, keyringLost } from '../../service/foundation.ts'
+import { databaseTrouble, isInUse, isKeyringOf, keyringLost, keyringOfAnother } from '../../service/foundation.ts'
 import { customTokenOptions } from '../../wiring/custom-token-options.ts'
 
 /** The result of one check. A warning does not prevent operation today; a problem does. */
@@ -104,7 +104,7 @@ export const checkDatabase = async (settings: Settings): Promise<readonly Findin
       ...(await unsuitableSettings(database)).map((message) => warning('database', message)),
       skewFinding(-clock.skewMs()),
       await schemaFinding(database),
-      ...(await lostKeys(database, keyring)),
+      ...(await wrongKeys(database, keyring)),
     ]
   } catch (error) {
     return [problem('database', databaseTrouble(settings, error))]
@@ -119,9 +119,22 @@ export const missingFile = (databaseUrl: string): string | undefined => {
   return file === undefined || exists(file) ? undefined : file
 }
 
-/** Reports a lost key ring. Only the database shows whether a key ring must exist. */
-const lostKeys = async (database: SqlDatabase, keyring: string): Promise<readonly Finding[]> =>
-  !exists(keyring) && (await isInUse(database)) ? [problem('key ring', keyringLost(keyring))] : []
+/** Reports a lost key ring, and that of another database. Only the database shows which key ring must exist. */
+const wrongKeys = async (database: SqlDatabase, path: string): Promise<readonly Finding[]> => {
+  if (!(await isInUse(database))) return []
+  if (!exists(path)) return [problem('key ring', keyringLost(path))]
+  const keyring = readableKeyring(path)
+  return keyring === undefined || (await isKeyringOf(database, keyring)) ? [] : [problem('key ring', keyringOfAnother(path))]
+}
+
+/** Returns undefined for a file that is no key ring, which another check reports. */
+const readableKeyring = (path: string): ReturnType<typeof readKeyringFile> => {
+  try {
+    return readKeyringFile(path)
+  } catch {
+    return undefined
+  }
+}
 
 const exists = (path: string): boolean => {
   try {

@@ -28,11 +28,11 @@ const findingsOf = async (context: CommandContext, options: CommonOptions): Prom
   }
   const { settings, file } = config
   const database = await checkDatabase(settings)
-  const isKeyringLost = database.some(({ subject }) => subject === 'key ring')
+  const isKeyringWrong = database.some(({ subject }) => subject === 'key ring')
   return [
     { subject: 'settings', state: 'ok', message: file === undefined ? 'The settings are valid.' : `The settings of ${file} are valid.` },
     checkDataFolder(settings),
-    ...(isKeyringLost ? [] : [checkKeyring(settings)]),
+    ...(isKeyringWrong ? [] : [checkKeyring(settings)]),
     checkTls(settings),
     ...database,
     await checkBus(settings),

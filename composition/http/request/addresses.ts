@@ -18,7 +18,17 @@ export const parseRange = (text: string): Range | undefined => {
   }
 }
 
-const parse = (text: string): Address | undefined => (ipaddr.isValid(text.trim()) ? ipaddr.process(text.trim()) : undefined)
+const parse = (text: string): Address | undefined => (ipaddr.isValid(text) ? ipaddr.process(text) : undefined)
+
+/** An IPv4 address with a port, or an IPv6 address in brackets, with or without one. Some load balancers send these forms. */
+const hopForms = /^(?:([\d.]+):\d{1,5}|\[([\da-f:.]+)\](?::\d{1,5})?)$/i
+
+/** Parses one hop of `X-Forwarded-For`. */
+const parseHop = (text: string): Address | undefined => {
+  const hop = text.trim()
+  const [, v4, v6] = hopForms.exec(hop) ?? []
+  return parse(v4 ?? v6 ?? hop)
+}
 
 /** The remote end of a connection. */
 interface Peer {
@@ -64,7 +74,7 @@ export const makeTrustedProxies = (trustedProxies: readonly string[]): TrustedPr
       const hops = String(forwarded).split(',').reverse()
       let last = peer.address
       for (const hop of hops) {
-        const address = parse(hop)
+        const address = parseHop(hop)
         if (address === undefined) return last.toString()
         last = address
         if (!isIn(address, ranges)) return address.toString()

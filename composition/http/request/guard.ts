@@ -70,11 +70,19 @@ const contextFor = (req: IncomingMessage, target: GuardedTarget, sourceIp: strin
 /** A body in an unsupported transfer coding must not be read as something else (RFC 9112 §6.1). */
 export const codingRefusal = refusal(501, 'UnsupportedTransferEncoding', 'Of transfer codings only "chunked" is understood.', { headers: { Connection: 'close' } })
 
-const refusalFor = (target: GuardedTarget, { method = '', headers }: IncomingMessage): Refusal | undefined => {
+const versionRefusal = refusal(505, 'HttpVersionNotSupported', 'This port speaks HTTP/1.1.', { headers: { Connection: 'close' } })
+/** Proxies of HTTP/1.0 do not understand a transfer coding, and would find another end of this body (RFC 9112 §6.1). */
+const oldCodingRefusal = refusal(400, 'BadRequest', 'HTTP/1.0 has no transfer codings; send a Content-Length.', { headers: { Connection: 'close' } })
+/** A method that no route has. */
+export const methodRefusal = refusal(405, 'MethodNotAllowed', 'This method is not served here.', { headers: { Allow: methods.join(', ') } })
+
+const refusalFor = (target: GuardedTarget, { method = '', headers, httpVersionMajor, httpVersionMinor }: IncomingMessage): Refusal | undefined => {
+  if (httpVersionMinor === 0 && headers['transfer-encoding'] !== undefined) return oldCodingRefusal
   if (!target.ok) return refusal(400, 'BadRequestTarget', target.message, { headers: { Connection: 'close' } })
+  // Node reads 0.9 and 2.0 in the form of 1.1, too.
+  if (httpVersionMajor !== 1 || httpVersionMinor > 1) return versionRefusal
   if ((headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked') return codingRefusal
-  if (methods.includes(method)) return undefined
-  return refusal(405, 'MethodNotAllowed', 'This method is not served here.', { headers: { Allow: methods.join(', ') } })
+  return methods.includes(method) ? undefined : methodRefusal
 }
 
 /** The facts about the origin of a request that the guard depends on. */
