@@ -8,9 +8,10 @@ const packageRoot = import.meta.url.endsWith('/dist/composition/main.js') ? '../
 enableCompileCache(fileURLToPath(new URL(`${packageRoot}node_modules/.cache/moorage`, import.meta.url)))
 
 const { runCommandLine } = await import('./cli/command-line.ts')
-const { installCrashHandlers } = await import('./cli/lifecycle.ts')
+const { endAtOnce, installCrashHandlers } = await import('./cli/lifecycle.ts')
 
 installCrashHandlers()
+process.on('SIGTERM', endAtOnce)
 const exitCode = await runCommandLine(process.argv.slice(2), {
   environment: process.env,
   print: (text) => void process.stdout.write(`${text}\n`),

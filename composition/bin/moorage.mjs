@@ -14,8 +14,26 @@ const sources = join(here, '..', 'main.ts')
 const isInstalled = here.split(sep).includes('node_modules')
 const entry = !isInstalled && existsSync(sources) ? sources : join(here, '..', '..', 'dist', 'composition', 'main.js')
 
+/**
+ * npx ends at once on SIGTERM, and the shell between it and this process passes nothing on. Without this, the service would stay
+ * behind and keep its ports: when the shell is gone, it stops as on a SIGTERM of its own.
+ */
+const stopWithNpx = () => {
+  const shell = process.ppid
+  const watch = setInterval(() => {
+    if (process.ppid === shell) return
+    clearInterval(watch)
+    process.kill(process.pid, 'SIGTERM')
+  }, 500)
+  watch.unref()
+}
+
 const runHere = () => {
   delete process.env.MOORAGE_REEXECUTED
+  if (!existsSync(entry)) {
+    process.stderr.write('moorage: this package was packed without its build. Where it was packed, run: npm run build && npm pack\n')
+    process.exit(1)
+  }
   return import(pathToFileURL(entry).href)
 }
 
@@ -42,6 +60,8 @@ const fail = () => {
   process.stderr.write(`moorage: Node ${neededMajor} or newer is needed; this is ${process.version}. On Linux it comes with \`npm ci\`, elsewhere install it.\n`)
   process.exit(1)
 }
+
+if (process.env.npm_command === 'exec') stopWithNpx()
 
 if (Number(process.versions.node.split('.')[0]) >= neededMajor) {
   await runHere()

@@ -43,6 +43,12 @@ const attempt = (step: () => void): void => {
   }
 }
 
+/**
+ * Ends the process on SIGTERM, until `serve` stops in order. Without a handler, process 1 of a container would ignore the signal.
+ * The code is that of a shell for a process that SIGTERM ended.
+ */
+export const endAtOnce = (): never => process.exit(143)
+
 /** The parts of the process that a stop uses. */
 export interface SignalSource {
   on(signal: 'SIGTERM' | 'SIGINT', listener: () => void): unknown

@@ -3,7 +3,7 @@ import { makeBatchedLines, makePlainLines } from '../../adapters/logging/log-lin
 import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
 import { configOf } from './command-context.ts'
-import { beforeCrash, untilStopped } from './lifecycle.ts'
+import { beforeCrash, endAtOnce, untilStopped } from './lifecycle.ts'
 import type { RunningService } from '../service/running-service.ts'
 import { startRunning } from '../service/running-service.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
@@ -28,7 +28,19 @@ export const serve = async (context: CommandContext, options: CommonOptions & { 
     process.exit(code)
   }
   try {
-    const service = await startRunning({ settings: { ...settings, migrate: settings.migrate && options.migrate }, log })
+    const starting = startRunning({ settings: { ...settings, migrate: settings.migrate && options.migrate }, log })
+    let isStarted = false
+    // A signal during the start stops the service as soon as it has started: a migration that is cut off needs a person.
+    const stop = async ({ drains }: { readonly drains: boolean }): Promise<boolean> => {
+      const hasTraffic = isStarted
+      return (await starting).stop({ drains: drains && hasTraffic })
+    }
+    const stopped = untilStopped({ signals: process, log, stop, exitNow })
+    // Of a start that fails, only the reason is reported.
+    stopped.catch(() => undefined)
+    process.off('SIGTERM', endAtOnce)
+    const service = await starting
+    isStarted = true
     const facts = { version: releaseVersion, plugins: service.assembly.plugins.map(({ id }) => id), routes: service.assembly.routes.length }
     // The welcome reports it to terminal users.
     if (plain === undefined) log.info(facts, 'ready')
@@ -37,8 +49,6 @@ export const serve = async (context: CommandContext, options: CommonOptions & { 
       plain.clear()
       lines.flushNow()
     }
-    // Installed before the welcome is printed, since its reader may respond with a signal.
-    const stopped = untilStopped({ signals: process, log, stop: service.stop, exitNow })
     for (const line of welcome(service)) context.print(line)
     return await stopped
   } finally {
