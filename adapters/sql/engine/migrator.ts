@@ -79,6 +79,14 @@ export const migrationStatus = async (
   ]
 }
 
+/** Returns what to do about a migration that has begun and not ended, or undefined when there is none. `migrateUp` refuses to pass it. */
+export const unfinishedMigration = (migrations: readonly MigrationStatus[]): string | undefined => {
+  const begun = migrations.find(({ state }) => state === 'started' || state === 'failed')
+  if (begun === undefined) return undefined
+  const how = begun.state === 'failed' ? 'failed' : 'has begun and not ended'
+  return `Migration ${begun.id} ${how}, after ${begun.statementsDone} of its statements. If no instance is migrating now, run \`moorage migrate unlock\`, then \`moorage migrate up\`: it continues where it stopped.`
+}
+
 /** Returns the migrations that have not run, with their SQL. Changes nothing. */
 export const migrationPlan = async (
   database: SqlDatabase,
