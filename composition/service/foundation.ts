@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { makeHmacDigest } from '../../adapters/security/digests.ts'
 import type { Keyring } from '../../adapters/security/keyring.ts'
 import { openOrMakeKeyringFile, readKeyringFile, newKeyring, openKeyring } from '../../adapters/security/keyring.ts'
 import type { TlsIdentity } from '../../adapters/security/tls-identity.ts'
 import { openSelfSignedIdentity, readTlsIdentity } from '../../adapters/security/tls-identity.ts'
+import { makeSqlAuditLog } from '../../adapters/sql/audit/audit-log.ts'
 import type { DatabaseOptions } from '../../adapters/sql/engine/database.ts'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { ofNewerVersion } from '../../adapters/sql/engine/migration-ledger.ts'
@@ -17,6 +19,7 @@ import type { LocalClock } from '../../adapters/system/system-clock.ts'
 import type { Settings } from '../config/settings.ts'
 import { settingsTable } from '../config/settings.ts'
 import { StartRefused } from '../boot.ts'
+import { isSealedWith } from '../../core/audit/audit-chain.ts'
 import { definedFields } from '../../core/kernel/json.ts'
 
 /** Opens the database and queries it once, so that a wrong setting is reported here. It is not migrated. */
@@ -89,6 +92,17 @@ export const keyringLost = (path: string): string =>
   `The key ring ${path} is not there, but the database is in use: a new one could not read what it holds sealed. ` +
   'Restore it from its backup, or give this instance that of the others (MOORAGE_KEYRING). If it is lost for good, start once with ' +
   'MOORAGE_DATABASE_URL=sqlite::memory: to make a new one; then every cluster must be imported again.'
+
+/** Returns what to do about a key ring with which the database was not written last, or undefined when it is the right one. */
+export const foreignKeyring = async (path: string, keyring: Keyring, database: SqlDatabase): Promise<string | undefined> => {
+  const isAudited = (await migrationStatus(database)).some(({ id, state }) => id === '0004-audit-events' && state === 'done')
+  const newest = isAudited ? await makeSqlAuditLog(database).newest() : undefined
+  if (newest === undefined || isSealedWith(makeHmacDigest(keyring.auditKey.reveal()), newest)) return undefined
+  return (
+    `The key ring ${path} is not the one with which this database was last written: the newest row of the audit log does not verify with it. ` +
+    'Credentials that were sealed with the other one cannot be read. Stop every instance, and restore the key ring that belongs to the database.'
+  )
+}
 
 /** Reports whether an account exists. The first start creates one together with the key ring. */
 export const isInUse = async (database: SqlDatabase): Promise<boolean> => {

@@ -39,7 +39,7 @@ import { addressUrl, compose, makeStopSequence } from './compose.ts'
 import type { FirstAdmin } from './operator.ts'
 import { ensureFirstAdmin } from './operator.ts'
 import type { Foundation } from './foundation.ts'
-import { openFoundation, refuseOtherSchema } from './foundation.ts'
+import { foreignKeyring, openFoundation, refuseOtherSchema } from './foundation.ts'
 import { startJobs, startTaskWorker } from './jobs.ts'
 
 export interface HeldPort {
@@ -110,6 +110,7 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
     // A wrong setting or plugin is refused before the schema changes, so that the earlier version can still start.
     const composition = await compose({ ...input, settings, foundation, stops })
     await bringSchemaUp(foundation, settings, input.log)
+    await warnOfForeignKeyring(foundation, settings, input.log)
     await startHeartbeat(composition, stops)
     const { setStarted, ...listening } = await openListeners(composition, foundation, stops, held)
     // Only after the listeners are bound: a start that fails there would lose a password that is shown only once.
@@ -134,6 +135,12 @@ const bringSchemaUp = async ({ database }: Foundation, settings: Settings, log: 
   } catch (error) {
     throw error instanceof MigrationRefused ? new StartRefused([error.message]) : error
   }
+}
+
+/** The start continues: a new key ring is the way out when the right one is lost for good. */
+const warnOfForeignKeyring = async ({ database, keyring }: Foundation, settings: Settings, log: Log): Promise<void> => {
+  const reason = await foreignKeyring(settings.keyring, keyring, database)
+  if (reason !== undefined) log.error({}, reason)
 }
 
 interface Listening extends Omit<RunningService, 'firstAdmin' | 'helmTold'> {

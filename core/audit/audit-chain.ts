@@ -3,7 +3,7 @@ import { laterByDays } from '../kernel/clock.ts'
 import { hex } from '../kernel/secret.ts'
 import type { Log } from '../kernel/log.ts'
 import type { AuditChain, AuditRetention, AuditSettings, KeyedDigest, StoredChain, ToldEntry } from './ports.ts'
-import type { AuditEvent } from './types.ts'
+import type { AuditEvent, ChainedEvent } from './types.ts'
 
 /** The hash before a chain's first row. */
 const chainStart: Uint8Array = new Uint8Array(32)
@@ -46,6 +46,10 @@ const sealedText = (previousHash: Uint8Array, event: Omit<AuditEvent, 'id'>): st
     event.objectName,
     event.changes,
   ])
+
+/** Reports whether a row's own hash was computed with this key. A row of another key ring was not. */
+export const isSealedWith = (key: KeyedDigest, event: ChainedEvent): boolean =>
+  hex(event.hash) === hex(key.digest(sealedText(event.previousHash, event)))
 
 /** Returns the seal of a removed prefix. Without the audit key it is not possible to claim that a chain starts later. */
 const sealOfBase = (key: KeyedDigest, tenantId: number, hash: Uint8Array): Uint8Array =>

@@ -62,6 +62,8 @@ export interface AuditLog {
   list(filter: AuditFilter, page: PageRequest): Promise<Page<AuditEvent>>
   /** Lists at most `limit` rows after the row `after`, oldest first. Used to copy the log elsewhere. */
   listAfter(filter: AuditFilter, after: number, limit: number): Promise<readonly AuditEvent[]>
+  /** Returns the newest row of all accounts, for `isSealedWith`. */
+  newest(): Promise<ChainedEvent | undefined>
   /** Returns every account's chain, for `verifyChain`. Rows are read in batches. */
   chains(): AsyncIterable<StoredChain>
 }

@@ -42,6 +42,11 @@ export const makeSqlAuditLog = (db: SqlDatabase): AuditLog => {
       return rows.map(eventOf)
     },
 
+    async newest() {
+      const [row] = await db.query<AuditRow>((k) => k('audit_events').select('*').orderBy('id', 'desc').limit(1))
+      return row && chainedEvent(row)
+    },
+
     async *chains(): AsyncIterable<StoredChain> {
       for (const head of await db.all<HeadRow>(heads, {})) {
         const { tenant_id: tenantId, base_hash: hash, base_seal: seal } = head

@@ -11,6 +11,7 @@ import type { SmtpPlace } from '../../../adapters/mail/mail-url.ts'
 import { mailUrlForms, parseMailUrl } from '../../../adapters/mail/mail-url.ts'
 import { verifySmtp } from '../../../adapters/mail/mailers.ts'
 import { missingForCustomTokens, readSigningKey } from '../../../adapters/security/jose-custom-tokens.ts'
+import type { Keyring } from '../../../adapters/security/keyring.ts'
 import { makeSecretBox, readKeyringFile } from '../../../adapters/security/keyring.ts'
 import { systemEntropy } from '../../../adapters/system/system-entropy.ts'
 import { readTlsIdentity } from '../../../adapters/security/tls-identity.ts'
@@ -24,7 +25,7 @@ import { readBusKeys, makeSealedKeys, makePlatformLogin, makeSystemLogin } from 
 import { showAddress } from '../../config/setting-type.ts'
 import type { Settings } from '../../config/settings.ts'
 import { bindProblem } from '../../boot.ts'
-import { databaseTrouble, isInUse, keyringLost } from '../../service/foundation.ts'
+import { databaseTrouble, foreignKeyring, isInUse, keyringLost } from '../../service/foundation.ts'
 import { customTokenOptions } from '../../wiring/custom-token-options.ts'
 
 /** The result of one check. A warning does not prevent operation today; a problem does. */
@@ -148,9 +149,22 @@ export const missingFile = (databaseUrl: string): string | undefined => {
   return file === undefined || exists(file) ? undefined : file
 }
 
-/** Reports a lost key ring. Only the database shows whether a key ring must exist. */
-const lostKeys = async (database: SqlDatabase, keyring: string): Promise<readonly Finding[]> =>
-  !exists(keyring) && (await isInUse(database)) ? [problem('key ring', keyringLost(keyring))] : []
+/** Reports a lost key ring, or one that belongs to another database. Only the database shows this. */
+const lostKeys = async (database: SqlDatabase, path: string): Promise<readonly Finding[]> => {
+  if (!exists(path)) return (await isInUse(database)) ? [problem('key ring', keyringLost(path))] : []
+  const keyring = readable(path)
+  const reason = keyring && (await foreignKeyring(path, keyring, database))
+  return reason === undefined ? [] : [problem('key ring', reason)]
+}
+
+/** A key ring that cannot be read is reported by its own check. */
+const readable = (path: string): Keyring | undefined => {
+  try {
+    return readKeyringFile(path)
+  } catch {
+    return undefined
+  }
+}
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 
