@@ -246,6 +246,7 @@ const runJobs = ({ boot, container, assembly }: Composition, { instanceId }: Fou
     holder: instanceId,
     log: boot.log,
     trusted: () => boot.clock.trusted(),
+    onStart: metrics.jobStarted,
     onRun: metrics.jobRan,
   })
   stops.add('jobs', () => jobs.stop())

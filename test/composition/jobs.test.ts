@@ -128,6 +128,19 @@ test('a stop aborts the run, waits for it and hands the lease back', async (t) =
   t.is(until('test.sweep'), 0)
 })
 
+test('a job that does not obey the stop is named in the log', async (t) => {
+  const { store } = makeLeases()
+  const { sleep, wake } = makeSleep()
+  let end = (): void => undefined
+  const run = (): Promise<void> => new Promise((resolve) => (end = resolve))
+  const named = new Promise<unknown>((resolve) => {
+    const jobs = startJobs({ jobs: [job(run), { ...job(async () => undefined), id: 'test.good' }], leases: store, holder: 'a', log: { ...silent, warn: resolve }, trusted: always, sleep, lateMs: 1 })
+    void wake().then(() => jobs.stop())
+  })
+  t.deepEqual(await named, { job: 'test.sweep' })
+  end()
+})
+
 test('a database that does not answer delays a job and ends nothing', async (t) => {
   const { store } = makeLeases()
   const { sleep, wake } = makeSleep()
