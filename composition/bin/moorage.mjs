@@ -15,13 +15,13 @@ const isInstalled = here.split(sep).includes('node_modules')
 const entry = !isInstalled && existsSync(sources) ? sources : join(here, '..', '..', 'dist', 'composition', 'main.js')
 
 /**
- * npx ends at once on SIGTERM, and the shell between it and this process passes nothing on. Without this, the service would stay
- * behind and keep its ports: when the shell is gone, it stops as on a SIGTERM of its own.
+ * Stops this process as on SIGTERM when its parent is gone. The service would else stay behind and keep its ports: npx ends at once
+ * on SIGTERM, and the shell between it and this process passes nothing on; the process on an old Node may be killed.
  */
-const stopWithNpx = () => {
-  const shell = process.ppid
+const stopWithParent = () => {
+  const parent = process.ppid
   const watch = setInterval(() => {
-    if (process.ppid === shell) return
+    if (process.ppid === parent) return
     clearInterval(watch)
     process.kill(process.pid, 'SIGTERM')
   }, 500)
@@ -61,7 +61,7 @@ const fail = () => {
   process.exit(1)
 }
 
-if (process.env.npm_command === 'exec') stopWithNpx()
+if (process.env.npm_command === 'exec' || process.env.MOORAGE_REEXECUTED !== undefined) stopWithParent()
 
 if (Number(process.versions.node.split('.')[0]) >= neededMajor) {
   await runHere()

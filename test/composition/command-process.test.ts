@@ -184,6 +184,21 @@ test('SIGTERM during the start: the schema is completed, the password is printed
   t.regex(stdout, /Password/)
 })
 
+test('the service stops when the process on an older Node that started it is killed', async (t) => {
+  const environment = { ...(await testEnvironment(join(folder, 'killed'), 'sqlite')), TMPDIR: folder, MOORAGE_DATA_DIR: join(folder, 'killed') }
+  // What the process on the older Node does.
+  const starter = "const c = require('child_process').spawn(process.execPath, process.argv.slice(1), { stdio: 'inherit' }); console.log('child ' + c.pid)"
+  const child = spawn(process.execPath, ['-e', starter, bin, 'serve'], { env: cleanEnvironment({ ...environment, MOORAGE_REEXECUTED: '1', MOORAGE_DRAIN_SECONDS: '0' }), stdio: ['ignore', 'pipe', 'ignore'] })
+  let said = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => void (said += text))
+  await until(async () => /Health +\S+\n/.test(said))
+  const pid = Number(/child (\d+)/.exec(said)?.[1])
+  t.teardown(() => isRunning(pid) && process.kill(pid, 'SIGKILL'))
+  child.kill('SIGKILL')
+  await until(async () => !isRunning(pid))
+  t.false(isRunning(pid))
+})
+
 for (const [how, command, words] of [['npm start', 'npm', ['start']], ['npx', 'npx', ['--no', 'moorage', 'serve']]] as const) {
   test(`${how}: SIGTERM stops the service in order, and leaves no process behind`, async (t) => {
     const listeners = { MOORAGE_LISTEN: '127.0.0.1:0', MOORAGE_OPS_LISTEN: '127.0.0.1:0', MOORAGE_HELM: 'off', MOORAGE_DRAIN_SECONDS: '0', MOORAGE_LOG_FORMAT: 'json' }
