@@ -9,13 +9,18 @@ const lastWords: (() => void)[] = []
 /** Registers `flush` to be called before the process exits because of an uncaught error. */
 export const beforeCrash = (flush: () => void): void => void lastWords.push(flush)
 
+let outputFault: string | undefined
+
+/** Returns why a part of the result could not be written, or undefined. A reader that closed its pipe is no fault. */
+export const unwrittenOutput = (): string | undefined => outputFault
+
 /**
  * Ends the process on an uncaught error, since its state cannot be trusted. The error is written once, directly to the file
  * descriptor: a log whose reader has closed would raise another error and loop forever.
  */
 export const installCrashHandlers = (): void => {
-  // A reader of stdout that closes (`| head`) must not crash the process.
-  process.stdout.on('error', () => undefined)
+  // A reader of stdout that closes (`| head`) must not crash the process. A full disk must not look like a success.
+  process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => void (outputFault ??= code === 'EPIPE' ? undefined : (code ?? 'unknown')))
   process.stderr.on('error', () => undefined)
   process.once('uncaughtException', (error) => die('uncaughtException', error))
   process.once('unhandledRejection', (reason) => die('unhandledRejection', reason))

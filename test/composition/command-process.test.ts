@@ -89,6 +89,16 @@ test('a reader of stdout that leaves does not hang or crash the command', async 
   t.is(stderr, '')
 })
 
+test('a result that a full disk does not take is a failure', async (t) => {
+  const full = openSync('/dev/full', 'w')
+  const child = spawn(process.execPath, [mainFile, 'config', 'print'], { env: cleanEnvironment({}), stdio: ['ignore', full, 'pipe'] })
+  closeSync(full)
+  let stderr = ''
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => void (stderr += text))
+  t.is(await new Promise((resolve) => child.once('close', resolve)), 1)
+  t.is(stderr, 'moorage: the result could not be written as a whole (ENOSPC).\n')
+})
+
 test('a large result reaches a slow reader of a pipe whole', async (t) => {
   const pipeline = '"$0" "$1" openapi --json | (sleep 0.3; cat)'
   const text = await new Promise<string>((resolve, reject) => {
