@@ -4,7 +4,7 @@ import type { ObjectPlace, ObjectTypeDefinition } from '../core/kernel/access.ts
 import type { Deployment, Gate } from '../core/kernel/deployment.ts'
 import { isOpen } from '../core/kernel/deployment.ts'
 import type { TaskHandler } from '../core/tasks/ports.ts'
-import type { GrantedAccess, KeyRef } from '../plugins/kit/access.ts'
+import type { Access, GrantedAccess, KeyRef } from '../plugins/kit/access.ts'
 import { paramsOf } from '../plugins/kit/access.ts'
 import type { Job } from '../plugins/kit/group.ts'
 import type { AnyPlugin } from '../plugins/kit/plugin.ts'
@@ -25,6 +25,10 @@ export const accessProblems = (
   const { id, access } = bound.route
   const problems: string[] = []
   if (!bound.route.path.startsWith('/')) problems.push(`The path of ${id} must start with a slash.`)
+  if (/[?#]/.test(bound.route.path)) problems.push(`The path of ${id} must end before the query: declare its parameters as \`query\`.`)
+  problems.push(...methodsOf(bound).filter((method) => !knownMethods.includes(method)).map((method) => `The method of ${id} is ${method}: it must be one of ${knownMethods.join(', ')}.`))
+  // Without this, a misspelt access would be that of every signed-in user.
+  if (!accessKinds.includes(access?.kind)) return [...problems, `The access of ${id} is of no known kind: use anyone, signedIn, siteAdmin, requires(…) and the others of plugins/kit/access.`]
   if (bound.kind === 'stream' && !bound.route.path.endsWith('/*')) problems.push(`The path of ${id} must end in /*.`)
   if (bound.kind === 'json' && bound.route.scope === undefined && !['public', 'password'].includes(access.kind)) {
     problems.push(`Route ${id} says no token scope: every token would pass.`)
@@ -64,6 +68,17 @@ const namingProblems = (id: string, { object }: GrantedAccess, objectTypes: read
   const given = [...(object.account === undefined ? [] : ['account']), ...(object.within === undefined ? [] : [`within.${keyOf(object.within)}`]), keyOf(object)].join(', ')
   return given === wanted ? [] : [`Route ${id} names a ${object.type} by ${given}: its place demands ${wanted}.`]
 }
+
+const accessKinds: readonly unknown[] = ['public', 'password', 'signed-in', 'site-admin', 'granted'] satisfies readonly Access['kind'][]
+const knownMethods: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] satisfies readonly Method[]
+
+const methodsOf = (bound: AnyBoundRoute): readonly Method[] => (bound.kind === 'stream' ? bound.route.methods : [bound.route.method])
+
+/** Returns the faults of a job: a missing id has no lease, and a period of less than a second is a loop. */
+const jobProblems = ({ pluginId, job: { id, everySeconds } }: AssembledJob): readonly string[] => [
+  ...(typeof id === 'string' && id !== '' ? [] : [`A job of the plugin ${pluginId} has no id.`]),
+  ...(everySeconds >= 1 ? [] : [`everySeconds of the job ${id} must be at least 1.`]),
+]
 
 export type Listener = AnyPlugin['listener']
 
@@ -119,19 +134,33 @@ export const assemble = (plugins: readonly AnyPlugin[], container: Container, de
   const jobs: AssembledJob[] = []
   const tasks: TaskHandler[] = []
   for (const plugin of open) {
-    const given = Object.fromEntries(Object.entries(plugin.needs).map(([name, need]) => [name, container.resolve(need)]))
-    routes.push(...plugin.routes(given).map((bound) => assembledRoute(plugin, bound)))
-    jobs.push(...plugin.jobs(given).map((job) => ({ pluginId: plugin.id, job })))
-    tasks.push(...plugin.tasks(given))
+    try {
+      const given = Object.fromEntries(Object.entries(plugin.needs).map(([name, need]) => [name, container.resolve(need)]))
+      routes.push(...plugin.routes(given).map((bound) => assembledRoute(plugin, bound)))
+      jobs.push(...plugin.jobs(given).map((job) => ({ pluginId: plugin.id, job })))
+      tasks.push(...plugin.tasks(given))
+    } catch (cause) {
+      throw cause instanceof StartRefused ? cause : new StartRefused([`The plugin ${plugin.id} could not be given its ports or declare its routes, jobs and tasks: ${reasonOf(cause)}`])
+    }
   }
   refuseIfAny([
     ...repeatedIds(routes.map(({ bound }) => bound.route), 'route id'),
     ...repeatedIds(jobs.map(({ job }) => job), 'job id'),
     ...repeatedIds(tasks.map(({ kind }) => ({ id: kind })), 'task kind'),
     ...repeatedShapes(routes),
+    ...jobs.flatMap(jobProblems),
     ...routes.flatMap((route) => accessProblems(route, catalogue.objectTypes)),
   ])
   return { plugins: open, routes: routes.filter((route) => isOpen(route.gate, deployment)), jobs, tasks, ...catalogue }
+}
+
+const ourRoot = new URL('../', import.meta.url).href
+
+/** Returns the first line of an error, since Node adds lines about the requiring modules, and the nearest place outside of this package. */
+export const reasonOf = (cause: unknown): string => {
+  if (!(cause instanceof Error)) return String(cause)
+  const place = (cause.stack ?? '').match(/file:\/\/[^\s()]+:\d+/g)?.find((frame) => !frame.startsWith(ourRoot))
+  return `${cause.message.split('\n')[0] ?? ''}${place === undefined ? '' : ` (${place.replace('file://', '')})`}`
 }
 
 const refuseIfAny = (problems: readonly string[]): void => {
@@ -142,7 +171,7 @@ const assembledRoute = (plugin: AnyPlugin, bound: AnyBoundRoute): AssembledRoute
   pluginId: plugin.id,
   listener: plugin.listener,
   fullPath: listenerRoots[plugin.listener] + bound.route.path,
-  methods: bound.kind === 'stream' ? bound.route.methods : [bound.route.method],
+  methods: methodsOf(bound),
   gate: (bound.kind === 'json' ? bound.route.gate : undefined) ?? plugin.gate,
   bound,
 })

@@ -6,6 +6,8 @@ import type { Catalogue } from '../core/authz/types.ts'
 import type { Deployment } from '../core/kernel/deployment.ts'
 import type { Log } from '../core/kernel/log.ts'
 import type { Secret, SecretBox } from '../core/kernel/secret.ts'
+import type { ListenAddress } from './config/setting-type.ts'
+import { showAddress } from './config/setting-type.ts'
 import type { Settings } from './config/settings.ts'
 import type { Container } from './container.ts'
 
@@ -52,5 +54,34 @@ export class StartRefused extends Error {
     super(problems.join('\n'))
     this.name = 'StartRefused'
     this.problems = problems
+  }
+}
+
+/** Returns one sentence about a listener that could not be bound. `name` is the variable of its setting. */
+export const bindProblem = (name: string, address: ListenAddress, cause: unknown): string =>
+  `${name}: ${showAddress(address)} cannot be bound: ${reasonOfBinding((cause as NodeJS.ErrnoException).code)}.`
+
+const reasonOfBinding = (code: string | undefined): string => {
+  switch (code) {
+    case 'EADDRINUSE':
+      return 'another process listens there'
+    case 'EACCES':
+      return 'this user may not bind that port'
+    case 'EADDRNOTAVAIL':
+      return 'this machine does not have that address'
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return 'that name leads to no address'
+    default:
+      return `the system says ${code ?? 'no'}`
+  }
+}
+
+/** Runs `bind`, and throws StartRefused if it fails. */
+export const orBindRefused = async <A>(name: string, address: ListenAddress, bind: () => Promise<A>): Promise<A> => {
+  try {
+    return await bind()
+  } catch (cause) {
+    throw new StartRefused([bindProblem(name, address, cause)])
   }
 }

@@ -14,7 +14,7 @@ const packageRoot = import.meta.url.endsWith('/dist/composition/main.js') ? '../
 enableCompileCache(fileURLToPath(new URL(`${packageRoot}node_modules/.cache/moorage`, import.meta.url)))
 
 const { runCommandLine } = await import('./cli/command-line.ts')
-const { installCrashHandlers } = await import('./cli/lifecycle.ts')
+const { installCrashHandlers, unwrittenOutput } = await import('./cli/lifecycle.ts')
 
 installCrashHandlers()
 const exitCode = await runCommandLine(process.argv.slice(2), {
@@ -32,4 +32,6 @@ const exitCode = await runCommandLine(process.argv.slice(2), {
 // Output that a pipe has not taken yet would be lost when the process exits. When the reader has closed, an error ends the wait.
 const taken = (stream: NodeJS.WriteStream): Promise<void> => new Promise((resolve) => stream.write('', () => resolve()))
 await Promise.all([taken(process.stdout), taken(process.stderr)])
-process.exit(exitCode)
+const fault = unwrittenOutput()
+if (fault !== undefined) process.stderr.write(`moorage: the result could not be written as a whole (${fault}).\n`)
+process.exit(exitCode === 0 && fault !== undefined ? 1 : exitCode)

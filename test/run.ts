@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { delimiter, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { readAsvsTable, unprovenLines } from './docs/asvs-table.ts'
@@ -15,7 +15,7 @@ import { tapReader, type TapResults } from './support/components/tap-results.ts'
 import { describeFileTimes, filesUnderWay, lastSeconds, withFileTimes } from './support/file-times.ts'
 import { bundlePackages } from './support/packages/bundle-packages.ts'
 import { inRows, readFrom, sharedProcesses, writeSharedProcesses } from './support/shared-processes.ts'
-import { filesChangedSince, isSlow, repositoryFiles, testFilesOf, testsTouchedBy } from './support/test-files.ts'
+import { filesChangedSince, isCommit, isSlow, repositoryFiles, testFilesOf, testsTouchedBy } from './support/test-files.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const tools = join(root, 'node_modules', '.bin')
@@ -44,8 +44,21 @@ async function main(args: readonly string[]): Promise<number> {
     process.stderr.write(`${parsed.reason}\n`)
     return 2
   }
+  const wrong = wrongNames(parsed.run)
+  if (wrong !== undefined) {
+    process.stderr.write(`${wrong}\n`)
+    return 2
+  }
   stopOnSignals()
   return run(parsed.run)
+}
+
+/** Returns what is wrong with the names that were given, before anything is prepared for them. */
+function wrongNames({ patterns, selection }: RunArguments): string | undefined {
+  // ava also accepts patterns, and lines of a file.
+  const absent = patterns.filter((pattern) => !/[*?[{!]/.test(pattern) && !existsSync(resolve(root, pattern.replace(/:[\d,-]+$/, ''))))
+  if (absent.length > 0) return `there is no file or folder ${absent.join(', ')}`
+  return selection.kind === 'changed' && !isCommit(root, selection.since) ? `${selection.since} is no commit of this repository` : undefined
 }
 
 async function run(wanted: RunArguments): Promise<number> {

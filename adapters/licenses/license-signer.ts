@@ -65,6 +65,7 @@ export const makeLicenseSigner = (): ThreadedLicenseSigner => {
       return { certificatePem: made.certificatePem, key: secret(made.keyPem) }
     },
     faultOf: async ({ certificatePem, key }, now) => authorityFault(certificatePem, key.reveal(), now) ?? (await run<string | undefined>({ kind: 'usages', certificatePem })),
+    organizationOf: (certificatePem) => valuesOf(subjectOf(new X509Certificate(certificatePem))['O'])[0],
     validityOf(certificatePem) {
       const { validFrom, validTo } = new X509Certificate(certificatePem)
       return { notBefore: new Date(validFrom), notAfter: new Date(validTo) }

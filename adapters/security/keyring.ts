@@ -136,7 +136,9 @@ export const readKeyringFile = (path: string): Keyring | undefined => {
   const file = openForReading(path)
   if (file === undefined) return undefined
   try {
-    refuseOpenMode(path, fstatSync(file).mode)
+    const stat = fstatSync(file)
+    if (!stat.isFile()) throw new KeyringUnusable(`The key ring ${path} is no file. Name a file in MOORAGE_KEYRING.`)
+    refuseOpenMode(path, stat.mode)
     return openKeyring(JSON.parse(readFileSync(file, 'utf8')))
   } catch (cause) {
     if (cause instanceof KeyringUnusable) throw cause

@@ -14,8 +14,26 @@ const sources = join(here, '..', 'main.ts')
 const isInstalled = here.split(sep).includes('node_modules')
 const entry = !isInstalled && existsSync(sources) ? sources : join(here, '..', '..', 'dist', 'composition', 'main.js')
 
+/**
+ * Stops this process as on SIGHUP when its parent is gone. The service would else stay behind and keep its ports: npx ends at once
+ * on SIGTERM, and the shell between it and this process passes nothing on; npm and the process on an old Node may be killed.
+ */
+const stopWithParent = () => {
+  const parent = process.ppid
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(watch)
+    process.kill(process.pid, 'SIGHUP')
+  }, 500)
+  watch.unref()
+}
+
 const runHere = () => {
   delete process.env.MOORAGE_REEXECUTED
+  if (!existsSync(entry)) {
+    process.stderr.write('moorage: this package was packed without its build. Where it was packed, run: npm run build && npm pack\n')
+    process.exit(1)
+  }
   return import(pathToFileURL(entry).href)
 }
 
@@ -41,6 +59,9 @@ const fail = () => {
   process.stderr.write(`moorage: Node ${neededMajor} or newer is needed; this is ${process.version}. On Linux it comes with \`npm ci\`, elsewhere install it.\n`)
   process.exit(1)
 }
+
+// npm and npx name themselves so.
+if (process.env.npm_lifecycle_event !== undefined || process.env.MOORAGE_REEXECUTED !== undefined) stopWithParent()
 
 if (Number(process.versions.node.split('.')[0]) >= neededMajor) {
   await runHere()

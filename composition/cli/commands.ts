@@ -186,7 +186,7 @@ export const describeLicenses: Describe = (program, run, context) => {
 
   withJson(licenses.command('init'))
     .description('Set up the certificate authority that signs licenses, and print its certificate. The key stays in the database, sealed.')
-    .option('--organization <name>', 'your name in the certificate of a new authority', 'Moorage')
+    .option('--organization <name>', 'your name in the certificate of a new authority (default: that of the authority that it replaces, else "Moorage")')
     .option('--certificate <file>', 'certificate of an authority of your own, PEM, with --key')
     .option('--key <file>', 'its private key: PKCS#8 in PEM, without a password')
     .option('--rotate', 'replace the present authority; its licenses stay valid')

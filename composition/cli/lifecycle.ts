@@ -9,13 +9,18 @@ const lastWords: (() => void)[] = []
 /** Registers `flush` to be called before the process exits because of an uncaught error. */
 export const beforeCrash = (flush: () => void): void => void lastWords.push(flush)
 
+let outputFault: string | undefined
+
+/** Returns why a part of the result could not be written, or undefined. A reader that closed its pipe is no fault. */
+export const unwrittenOutput = (): string | undefined => outputFault
+
 /**
  * Ends the process on an uncaught error, since its state cannot be trusted. The error is written once, directly to the file
  * descriptor: a log whose reader has closed would raise another error and loop forever.
  */
 export const installCrashHandlers = (): void => {
-  // A reader of stdout that closes (`| head`) must not crash the process.
-  process.stdout.on('error', () => undefined)
+  // A reader of stdout that closes (`| head`) must not crash the process. A full disk must not look like a success.
+  process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => void (outputFault ??= code === 'EPIPE' ? undefined : (code ?? 'unknown')))
   process.stderr.on('error', () => undefined)
   process.once('uncaughtException', (error) => die('uncaughtException', error))
   process.once('unhandledRejection', (reason) => die('unhandledRejection', reason))
@@ -63,8 +68,6 @@ export interface LifecycleDeps {
   readonly start: () => Promise<Stoppable>
   /** Ends the process immediately. */
   readonly exitNow: (code: ExitCode) => void
-  /** Calls its argument when the program that started this process has ended. */
-  readonly onOrphaned?: ((listener: () => void) => void) | undefined
   readonly hardLimitMs?: number
 }
 
@@ -75,8 +78,8 @@ const sameRequestMs = 1_000
 
 /**
  * Starts the service, waits for a signal, then stops it and returns the exit code. SIGINT and SIGHUP come from a terminal, so
- * the stop does not wait for a load balancer. It does not either when the start was not complete yet, or when the program that
- * started this process has ended. A second signal, or a stop that exceeds the limit, ends the process immediately with code 1.
+ * the stop does not wait for a load balancer. It does not either when the start was not complete yet. A second signal, or a stop
+ * that exceeds the limit, ends the process immediately with code 1.
  */
 export const runUntilStopped = async ({ start, log, hardLimitMs = defaultHardLimitMs, ...deps }: LifecycleDeps): Promise<ExitCode> => {
   let limit: NodeJS.Timeout | undefined
@@ -100,40 +103,18 @@ export const runUntilStopped = async ({ start, log, hardLimitMs = defaultHardLim
 }
 
 /** Resolves at the first request to stop, after `begin`, which reports whether traffic may have been directed here. */
-const stopRequest = ({ signals, exitNow, onOrphaned }: Pick<LifecycleDeps, 'signals' | 'exitNow' | 'onOrphaned'>, begin: () => boolean): Promise<{ readonly drains: boolean }> =>
+const stopRequest = ({ signals, exitNow }: Pick<LifecycleDeps, 'signals' | 'exitNow'>, begin: () => boolean): Promise<{ readonly drains: boolean }> =>
   new Promise((resolve) => {
-    let first: { readonly name: StopSignal | undefined; readonly atMs: number } | undefined
-    const take = (name: StopSignal | undefined): void => {
-      first = { name, atMs: performance.now() }
-      const isServing = begin()
-      resolve({ drains: isServing && name === 'SIGTERM' })
-    }
+    let first: { readonly name: StopSignal; readonly atMs: number } | undefined
     const onSignal = (name: StopSignal) => (): void => {
-      if (first === undefined) return take(name)
-      // A terminal that closes sends SIGHUP to processes that are already stopping.
+      if (first === undefined) {
+        first = { name, atMs: performance.now() }
+        const isServing = begin()
+        return resolve({ drains: isServing && name === 'SIGTERM' })
+      }
+      // A terminal that closes, or a launcher that ends, sends SIGHUP to processes that are already stopping.
       if (name === 'SIGHUP' || (name === first.name && performance.now() - first.atMs < sameRequestMs)) return
       exitNow(1)
     }
     for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) signals.on(name, onSignal(name))
-    onOrphaned?.(() => {
-      if (first === undefined) take(undefined)
-    })
   })
-
-const parentLookMs = 500
-
-/**
- * Returns a function that calls its argument when the parent of this process has ended. A service whose npm was killed would
- * keep its port, and nothing would be left to stop it.
- */
-export const parentWatch =
-  (parentId: () => number, lookMs = parentLookMs) =>
-  (listener: () => void): void => {
-    const first = parentId()
-    const look = setInterval(() => {
-      if (parentId() === first) return
-      clearInterval(look)
-      listener()
-    }, lookMs)
-    look.unref()
-  }

@@ -1,5 +1,6 @@
 import { MigrationRefused } from '../../adapters/sql/engine/migration-ledger.ts'
-import { migrateUp as runMigrations, migrationPlan, migrationStatus, unlockMigrations } from '../../adapters/sql/engine/migrator.ts'
+import { migrateUp as runMigrations, migrationPlan, migrationStatus, unfinishedMigration, unlockMigrations } from '../../adapters/sql/engine/migrator.ts'
+import type { MigrationStatus } from '../../adapters/sql/engine/migrator.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
 import { configOf, printJson } from './command-context.ts'
@@ -36,8 +37,12 @@ export const migrateStatus = (context: CommandContext, options: CommonOptions): 
     for (const { id, summary, state, finishedAt } of migrations) {
       context.print(`${state.padEnd(8)} ${id}  ${summary}${finishedAt === undefined ? '' : ` (${finishedAt.toISOString()})`}`)
     }
-    context.print(isCurrent ? 'The schema is up to date.' : 'Run: moorage migrate up')
+    context.print(isCurrent ? 'The schema is up to date.' : (unfinishedMigration(migrations) ?? adviceFor(migrations)))
   })
+
+/** Of a schema that is not the one of this version. */
+const adviceFor = (migrations: readonly MigrationStatus[]): string =>
+  migrations.some(({ state }) => state === 'unknown') ? 'A newer version of Moorage has migrated this database. Upgrade this one.' : 'Run: moorage migrate up'
 
 export const migratePlan = (context: CommandContext, options: CommonOptions): Promise<ExitCode> =>
   onStore(context, options, async (database) => {

@@ -3,7 +3,7 @@ import { makeBatchedLines, makePlainLines } from '../../adapters/logging/log-lin
 import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
 import { configOf } from './command-context.ts'
-import { beforeCrash, parentWatch, runUntilStopped } from './lifecycle.ts'
+import { beforeCrash, runUntilStopped } from './lifecycle.ts'
 import type { RunningService } from '../service/running-service.ts'
 import { startRunning } from '../service/running-service.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
@@ -45,10 +45,8 @@ export const serve = async (context: CommandContext, options: ServeOptions): Pro
     for (const line of welcome(service)) context.print(line)
     return service
   }
-  // npm and npx run the command as a child, and name themselves so.
-  const onOrphaned = context.environment['npm_lifecycle_event'] === undefined ? undefined : parentWatch(() => process.ppid)
   try {
-    return await runUntilStopped({ signals: process, log, start, exitNow, onOrphaned })
+    return await runUntilStopped({ signals: process, log, start, exitNow })
   } finally {
     lines.flushNow()
   }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { CORE_SCHEMA, loadAll, YAMLException } from 'js-yaml'
+import { FAILSAFE_SCHEMA, loadAll, nullCoreTag, YAMLException } from 'js-yaml'
 import type { RawSetting } from './setting-type.ts'
 
 export interface ConfigFile {
@@ -9,6 +9,9 @@ export interface ConfigFile {
 
 /** A few aliases are useful to keep two addresses equal. Many aliases only make a small file huge. */
 const maxAliases = 50
+
+/** Every value is the text that the file has: as a number, the password 0123 would be 123, and the version 1.10 would be 1.1. */
+const schema = FAILSAFE_SCHEMA.withTags(nullCoreTag)
 
 /** Reads a YAML mapping of setting keys to scalars or lists. Messages contain positions, never text of the file. */
 export const readConfigYaml = (file: string): ConfigFile => {
@@ -20,7 +23,7 @@ export const readConfigYaml = (file: string): ConfigFile => {
     return { values: {}, problems: [`The configuration file ${file} cannot be read (${code}).`] }
   }
   try {
-    const [content, ...others] = loadAll(text, { schema: CORE_SCHEMA, maxAliases })
+    const [content, ...others] = loadAll(text, { schema, maxAliases })
     return others.length === 0 ? asSettings(file, content) : { values: {}, problems: [`${file} must hold one YAML document.`] }
   } catch (error) {
     return { values: {}, problems: [problemOf(file, error)] }
@@ -45,20 +48,18 @@ const asSettings = (file: string, content: unknown): ConfigFile => {
   if (typeof content !== 'object' || Array.isArray(content)) {
     return { values: {}, problems: [`${file} must hold keys and values, as \`listen: 127.0.0.1:3000\`.`] }
   }
-  const values: Record<string, RawSetting> = {}
+  const values = new Map<string, RawSetting>()
   const problems: string[] = []
   for (const [key, value] of Object.entries(content)) {
     if (value === null) continue
     const raw = asRaw(value)
     if (raw === undefined) problems.push(`${key} in ${file} must be a value or a list of values, not a nested mapping.`)
-    else values[key] = raw
+    else values.set(key, raw)
   }
-  return { values, problems }
+  return { values: Object.fromEntries(values), problems }
 }
 
 const asRaw = (value: unknown): RawSetting | undefined => {
-  if (Array.isArray(value)) return value.every(isScalar) ? value.map(String) : undefined
-  return isScalar(value) ? String(value) : undefined
+  if (Array.isArray(value)) return value.every((item) => typeof item === 'string') ? value : undefined
+  return typeof value === 'string' ? value : undefined
 }
-
-const isScalar = (value: unknown): boolean => ['string', 'number', 'boolean', 'bigint'].includes(typeof value)

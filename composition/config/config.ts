@@ -112,7 +112,8 @@ const unknownKeys = (given: readonly string[], known: readonly string[], noun: s
   given
     .filter((key) => !known.includes(key))
     .map((key) => {
-      const near = nearestWord(key, known)
+      // A variable as a key of the file is a common mistake.
+      const near = nearestWord(key, known) ?? nearestWord(key.toLowerCase().replace(/^moorage_/, ''), known)
       return `There is no setting for ${noun} ${key}${place}${near === undefined ? '' : `: did you mean ${near}?`}`
     })
 

@@ -84,7 +84,8 @@ export const listenAddress = scalar<ListenAddress>(
     const match = /^(?:\[([0-9a-fA-F:.]+)\]|([\w.-]+)):(\d{1,5})$/.exec(text)
     const port = Number(match?.[3])
     const host = match?.[1] ?? match?.[2]
-    const isAddress = host !== undefined && port <= 65_535 && (match?.[1] === undefined || isIP(host) === 6)
+    // Links contain the address: 256.1.1.1 is no host of a URL.
+    const isAddress = host !== undefined && port <= 65_535 && (match?.[1] === undefined || isIP(host) === 6) && URL.canParse(`http://${text}`)
     return isAddress ? right({ host, port }) : left('host:port, as 127.0.0.1:3000 or [::1]:3000')
   },
   (address) => showAddress(address),

@@ -23,6 +23,8 @@ export interface MetricSources {
 /** The metrics of the process. The binder reports requests; everything else is read from its source. */
 export interface Metrics extends RequestObserver {
   started(): void
+  /** Records the start of a run, which `jobRan` ends. */
+  jobStarted(job: string): void
   /** Records one run of a job. */
   jobRan(job: string, outcome: 'done' | 'failed', seconds: number): void
   /** Adds sources that exist only after the metrics do. */
@@ -172,10 +174,21 @@ export const makeMetrics = (release: string): Metrics => {
   new Gauge({ name: 'moorage_build_info', help: 'Always 1; the release is in the label.', labelNames: ['version'], registers }).labels(release).set(1)
   const jobs = new Counter({ name: 'moorage_job_runs_total', help: 'Runs of jobs.', labelNames: ['job', 'outcome'], registers })
   const jobSeconds = new Gauge({ name: 'moorage_job_last_run_seconds', help: 'How long the last run took.', labelNames: ['job'], registers })
+  const jobEnds = new Gauge({ name: 'moorage_job_last_end_timestamp_seconds', help: 'When the last run on this instance ended, as Unix time.', labelNames: ['job'], registers })
+  const runs = new Map<string, number>()
+  new Gauge({
+    name: 'moorage_job_running_seconds', help: 'How long the run that is in progress on this instance has taken so far; 0 when there is none.', labelNames: ['job'], registers,
+    collect() {
+      for (const [job, startedAt] of runs) this.labels(job).set(startedAt === 0 ? 0 : (performance.now() - startedAt) / 1000)
+    },
+  })
   return {
     ...makeRequestMetrics(registry),
     read: readGauges(registry),
+    jobStarted: (job) => void runs.set(job, performance.now()),
     jobRan: (job, outcome, took) => {
+      runs.set(job, 0)
+      jobEnds.labels(job).setToCurrentTime()
       jobs.labels(job, outcome).inc()
       jobSeconds.labels(job).set(took)
     },

@@ -7,11 +7,12 @@ import { makeObjectRowsRegister, makeSqlHeldObjects } from '../../adapters/sql/k
 import type { PasswordHasher } from '../../core/identity/ports.ts'
 import { PasswordHasherToken } from '../../core/identity/ports.ts'
 import type { Deployment } from '../../core/kernel/deployment.ts'
+import { gates } from '../../core/kernel/deployment.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import { TaskHandlersToken } from '../../core/tasks/ports.ts'
 import type { AnyPlugin } from '../../plugins/kit/plugin.ts'
 import type { Assembly } from '../assemble.ts'
-import { assemble, catalogueOf } from '../assemble.ts'
+import { assemble, catalogueOf, reasonOf } from '../assemble.ts'
 import type { Boot, Provide } from '../boot.ts'
 import { StartRefused } from '../boot.ts'
 import { showAddress } from '../config/setting-type.ts'
@@ -89,15 +90,28 @@ export const compose = async (input: ComposeInput): Promise<Composition> => {
   const { settings } = input
   const external = await loadExternalPlugins(settings.plugins, process.cwd())
   const plugins = [...ownPlugins, ...(input.extraPlugins ?? []), ...external.map(({ plugin }) => plugin)]
-  const providers = [...ownProviders, ...external.flatMap(({ provide }): readonly Provide[] => (provide === undefined ? [] : [provide]))]
   const boot = bootOf(input, plugins)
   const container = makeContainer()
-  for (const provide of providers) provide(container, boot)
+  for (const provide of ownProviders) provide(container, boot)
+  for (const one of external) provideExternal(one, container, boot)
   if (input.passwordHasher !== undefined) container.provideValue(PasswordHasherToken, input.passwordHasher)
   if (input.helmLimits !== undefined) container.provideValue(HelmLimitsToken, input.helmLimits)
   const assembly = assemble(plugins, container, boot.deployment)
   container.resolve(TaskHandlersToken).declare(assembly.tasks)
   return { boot, container, assembly }
+}
+
+/** Calls the provider of a deployer's plugin. Throws StartRefused that names the plugin. */
+const provideExternal = ({ plugin: { id }, provide }: PluginModule, container: Container, boot: Boot): void => {
+  let result: unknown
+  try {
+    result = provide?.(container, boot)
+  } catch (cause) {
+    throw new StartRefused([`\`provide\` of the plugin ${id} failed: ${reasonOf(cause)}`])
+  }
+  if (!(result instanceof Promise)) return
+  result.catch(() => undefined)
+  throw new StartRefused([`\`provide\` of the plugin ${id} must not be async: ports are used as soon as it returns. Open connections in the factory of a port, or at first use.`])
 }
 
 const bootOf = ({ settings, foundation, log, stops }: ComposeInput, plugins: readonly AnyPlugin[]): Boot => {
@@ -178,18 +192,16 @@ export const loadExternalPlugins = async (places: readonly string[], folder: str
   for (const place of places) {
     try {
       const loaded: unknown = await import(moduleUrl(place, folder))
-      if (isPluginModule(loaded)) modules.push(loaded)
-      else problems.push(`The plugin ${place} must export \`plugin\`, made by definePlugin({ id, listener, gate, groups, ... }).`)
+      if (!isPluginModule(loaded)) problems.push(`The plugin ${place} must export \`plugin\`, made by definePlugin({ id, listener, gate, groups, ... }).`)
+      else if (!gates.includes(loaded.plugin.gate)) problems.push(`The plugin ${place} has the gate ${loaded.plugin.gate}, which must be one of ${gates.join(', ')}.`)
+      else modules.push(loaded)
     } catch (cause) {
-      problems.push(`The plugin ${place} cannot be loaded: ${firstLine(cause)}`)
+      problems.push(`The plugin ${place} cannot be loaded: ${reasonOf(cause)}`)
     }
   }
   if (problems.length > 0) throw new StartRefused(problems)
   return modules
 }
-
-/** Returns the first line of an error. Node adds lines about the requiring modules. */
-const firstLine = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause)).split('\n')[0] ?? ''
 
 const moduleUrl = (place: string, folder: string): string =>
   place.startsWith('.') || isAbsolute(place)

@@ -20,7 +20,9 @@ export interface JobsDeps {
   readonly log: Log
   /** Called before each run. Returns a signal that aborts when the clock becomes doubtful, or undefined while no run may start. */
   readonly trusted: () => Promise<AbortSignal | undefined>
+  readonly onStart?: (job: string) => void
   readonly onRun?: (job: string, outcome: 'done' | 'failed', seconds: number) => void
+  readonly lateMs?: number
   /** Waits. Rejects when aborted. */
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<unknown>
 }
@@ -29,6 +31,9 @@ export interface RunningJobs {
   /** Aborts running jobs and waits for them. Their leases are released, so that another instance takes over immediately. */
   stop(): Promise<void>
 }
+
+/** A job that has not ended this long after a stop began is named in the log. */
+const lateMs = 5_000
 
 /** The job of a dead holder is taken over after this time. */
 const runningLeaseSeconds = 30
@@ -40,11 +45,19 @@ const longestPollSeconds = 30
  */
 export const startJobs = (deps: JobsDeps): RunningJobs => {
   const stopping = new AbortController()
-  const loops = deps.jobs.map((job) => loop(deps, job, stopping.signal))
+  const ended = new Set<string>()
+  const loops = deps.jobs.map(async (job) => {
+    await loop(deps, job, stopping.signal)
+    ended.add(job.id)
+  })
   return {
     stop: async () => {
       stopping.abort()
+      const late = setTimeout(() => {
+        for (const { id } of deps.jobs) if (!ended.has(id)) deps.log.warn({ job: id }, 'a job has not ended since the stop began: it must obey its signal')
+      }, deps.lateMs ?? lateMs)
       await Promise.all(loops)
+      clearTimeout(late)
     },
   }
 }
@@ -67,8 +80,9 @@ const loop = async (deps: JobsDeps, job: Job, stopping: AbortSignal): Promise<vo
 }
 
 const runOnce = async (deps: JobsDeps, job: Job, lease: Lease, ending: AbortSignal): Promise<void> => {
-  const { leases, log, onRun } = deps
+  const { leases, log, onStart, onRun } = deps
   const startedAt = performance.now()
+  onStart?.(job.id)
   let outcome: 'done' | 'failed' = 'done'
   try {
     await whileHeld(leases, lease, runningLeaseSeconds, ending, (signal) => job.run(signal))

@@ -17,7 +17,7 @@ import type { Settings } from '../config/settings.ts'
 import type { Container } from '../container.ts'
 
 /** Returns a call by the operator of the service: without a signed-in user, from this machine. */
-export const operatorCall = (operation: string, signal = new AbortController().signal): Call => ({
+export const operatorCall = (operation: string, signal: AbortSignal = new AbortController().signal): Call => ({
   principal: undefined,
   requestId: randomUUID(),
   sourceIp: '127.0.0.1',

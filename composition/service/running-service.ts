@@ -23,7 +23,6 @@ import { TaskQueuesToken } from '../../core/tasks/ports.ts'
 import type { AnyPlugin } from '../../plugins/kit/plugin.ts'
 import type { Assembly } from '../assemble.ts'
 import type { ListenAddress } from '../config/setting-type.ts'
-import { showAddress } from '../config/setting-type.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Container } from '../container.ts'
 import { makeApiListener } from '../http/api-listener.ts'
@@ -32,7 +31,7 @@ import type { Metrics } from '../http/metrics.ts'
 import { makeMetrics } from '../http/metrics.ts'
 import type { ReadinessCheck } from '../http/ops-server.ts'
 import { makeOpsServer } from '../http/ops-server.ts'
-import { StartRefused } from '../boot.ts'
+import { orBindRefused, StartRefused } from '../boot.ts'
 import { HelmFinderToken, HelmSupplyToken } from '../wiring/helm.ts'
 import { HashingQueueToken } from '../wiring/kernel.ts'
 import { MailTallyToken } from '../wiring/mail.ts'
@@ -60,7 +59,7 @@ export const holdPort = async (settings: Settings): Promise<HeldPort> => {
   const { host } = settings.listen
   // No client knows the port yet.
   const held = createServer((socket) => socket.destroy())
-  await new Promise<void>((resolve, reject) => held.once('error', reject).listen(0, host, resolve))
+  await orBindRefused('MOORAGE_LISTEN', settings.listen, () => new Promise<void>((resolve, reject) => held.once('error', reject).listen(0, host, resolve)))
   return { settings: { ...settings, listen: { host, port: (held.address() as AddressInfo).port } }, held }
 }
 
@@ -105,7 +104,7 @@ const quietMs = 2_000
 /** The same without a time to drain, for connections that were answered before: long enough for clients that send one request after the other. */
 const shortQuietMs = 250
 
-/** Migrates, composes the deployment, listens, starts the jobs and creates the first admin. Throws StartRefused. */
+/** Composes the deployment, migrates, listens, starts the jobs and creates the first admin. Throws StartRefused. */
 export const startRunning = async (input: ServiceInput): Promise<RunningService> => {
   const { settings, held } = await holdPort(input.settings)
   const stops = makeStopSequence(input.log)
@@ -114,9 +113,9 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
     stops.add('database', () => foundation.database.close())
     stops.add('clock', () => foundation.clock.stop())
     foundation.clock.watch(input.log)
+    const composition = await compose({ ...input, settings, foundation, stops })
     await bringSchemaUp(foundation, settings, input.log)
     if (input.acceptsKeyring !== true) await refuseOtherKeyring(foundation, settings.keyring)
-    const composition = await compose({ ...input, settings, foundation, stops })
     await startHeartbeat(composition, stops)
     const { setStarted, ...listening } = await openListeners(composition, foundation, stops, held)
     // Only after the listeners are bound: a start that fails there would lose a password that is shown only once.
@@ -261,21 +260,11 @@ const runJobs = ({ boot, container, assembly }: Composition, { instanceId }: Fou
     holder: instanceId,
     log: boot.log,
     trusted: () => boot.clock.trusted(),
+    onStart: metrics.jobStarted,
     onRun: metrics.jobRan,
   })
   stops.add('jobs', () => jobs.stop())
 }
 
-const listenAt = async (name: string, address: ListenAddress, server: Pick<ApiServer, 'listen'>): Promise<ListenAddress> => {
-  try {
-    return await server.listen(address)
-  } catch (cause) {
-    throw new StartRefused([`${name}: ${showAddress(address)} cannot be bound: ${bindProblem(cause)}.`])
-  }
-}
-
-const bindProblem = (cause: unknown): string => {
-  const { code } = cause as NodeJS.ErrnoException
-  if (code === 'EADDRINUSE') return 'another process listens there'
-  return code === 'EACCES' ? 'this user may not bind that port' : `the system says ${code ?? 'no'}`
-}
+const listenAt = (name: string, address: ListenAddress, server: Pick<ApiServer, 'listen'>): Promise<ListenAddress> =>
+  orBindRefused(name, address, () => server.listen(address))

@@ -86,8 +86,8 @@ export const makeListAuthorities =
     right(await authorities.list())
 
 export interface AddAuthorityInput {
-  /** The name of the vendor, in the name of a new authority. */
-  readonly organization: string
+  /** The name of the vendor, in the name of a new authority. Undefined: that of the authority which is replaced. */
+  readonly organization: string | undefined
   /** An authority of the operator's own; undefined: a new one is made. */
   readonly own: LicenseAuthority | undefined
   /** Take the place of the present authority. Without it, an existing authority is a failure. */
@@ -103,6 +103,9 @@ interface AddDeps {
   readonly unitOfWork: ContractUnitOfWork
 }
 
+/** The organization of a first authority for which no name was given. */
+const unnamedVendor = 'Moorage'
+
 const added = (id: number, isRotation: boolean): AuditEntry => ({
   action: isRotation ? 'license_authority.rotated' : 'license_authority.created',
   objectType: 'license_authority',
@@ -116,7 +119,8 @@ export const makeAddAuthority =
     const present = (await deps.authorities.list()).filter(({ retiredAt }) => retiredAt === undefined)
     if (present.length > 0 && !rotate) return left(LicenseAuthorityRefused('There is a certificate authority for licenses already. Replace it with --rotate.'))
     const at = deps.clock.now()
-    const authority = own ?? (await deps.signer.makeAuthority({ organization, notBefore: laterBySeconds(at, -backdatedSeconds), notAfter: laterByDays(at, authorityDays) }))
+    const named = organization ?? present.flatMap(({ certificatePem }) => deps.signer.organizationOf(certificatePem) ?? [])[0] ?? unnamedVendor
+    const authority = own ?? (await deps.signer.makeAuthority({ organization: named, notBefore: laterBySeconds(at, -backdatedSeconds), notAfter: laterByDays(at, authorityDays) }))
     const fault = await deps.signer.faultOf(authority, at)
     if (fault !== undefined) return left(LicenseAuthorityRefused(fault))
     const ref = hex(deps.entropy.bytes(16))

@@ -256,6 +256,8 @@ export interface LicenseSigner {
   makeAuthority(about: { readonly organization: string; readonly notBefore: Date; readonly notAfter: Date }): Promise<LicenseAuthority>
   /** Returns why the authority cannot sign licenses now; undefined if it can. */
   faultOf(authority: LicenseAuthority, now: Date): Promise<string | undefined>
+  /** Returns the organization in the name of a stored authority. */
+  organizationOf(certificatePem: string): string | undefined
   /** Returns the validity of a stored authority. */
   validityOf(certificatePem: string): Validity
   /** Signs a license with a new serial of 128 random bits. The key of the license itself is thrown away: nothing uses it. */

@@ -38,4 +38,7 @@ const gateRules: Readonly<Record<Gate, (deployment: Deployment) => boolean>> = {
   'any-marketplace': (d) => marketplaceTypes.includes(d.type),
 }
 
+/** The names of all gates, for plugins that no compiler has checked. */
+export const gates: readonly string[] = Object.keys(gateRules)
+
 export const isOpen = (gate: Gate, deployment: Deployment): boolean => gateRules[gate](deployment)

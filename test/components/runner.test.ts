@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +11,8 @@ import { filesUnderWay, readFileTimes } from '../support/file-times.ts'
 import { parseHubArguments } from '../support/hub/example/hub-arguments.ts'
 import { inRows, sharedProcesses } from '../support/shared-processes.ts'
 import { isSlow, repositoryFiles, testFilesOf, testsTouchedBy } from '../support/test-files.ts'
+
+const runner = fileURLToPath(new URL('../run.ts', import.meta.url))
 
 const report = `TAP version 13
 ok 1 - a › passes
@@ -136,3 +139,12 @@ const alone: Readonly<Record<string, readonly [file: string, text: string]>> = {
 for (const [what, [file, text]] of Object.entries(alone)) {
   test(`a test file that ${what} has a process of its own`, (t) => t.deepEqual(groupsOf({ [file]: text, 'test/kernel/rules.test.ts': '' }), [['01.test.ts', ['test/kernel/rules.test.ts']]]))
 }
+
+test('a misspelt folder or commit is refused before anything is prepared', (t) => {
+  const refusal = (...words: readonly string[]) => {
+    const { status, stderr } = spawnSync(process.execPath, [runner, ...words], { encoding: 'utf8' })
+    return { status, stderr }
+  }
+  t.deepEqual(refusal('test/compositon', 'test/authz'), { status: 2, stderr: 'there is no file or folder test/compositon\n' })
+  t.deepEqual(refusal('--since', 'no-such-commit'), { status: 2, stderr: 'no-such-commit is no commit of this repository\n' })
+})

@@ -204,6 +204,32 @@ test('a catalogue with repeated or unknown permissions is refused, before any po
   t.regex(problems[1] ?? '', /team\.can_paint asks for an unknown permission/)
 })
 
+test('what a compiler would refuse is refused at the start: plugins of deployers may be JavaScript', (t) => {
+  const misspelt = guarded('misspelt', { kind: 'siteAdmin' } as unknown as Access)
+  const problems = problemsOf([plugin('one', [misspelt, guarded('absent', undefined as unknown as Access), route('odd', { method: 'FETCH' as 'GET' }), route('long', { path: '/long?x=1' })])])
+  t.is(problems.length, 4)
+  t.regex(problems[0] ?? '', /The access of misspelt is of no known kind/)
+  t.regex(problems[1] ?? '', /The access of absent is of no known kind/)
+  t.regex(problems[2] ?? '', /The method of odd is FETCH/)
+  t.regex(problems[3] ?? '', /The path of long must end before the query/)
+})
+
+test('a job without an id or without a period is refused', (t) => {
+  const job = { id: 'one.turn', summary: '', everySeconds: 60, run: async () => undefined }
+  const withJobs = (...jobs: readonly unknown[]) => problemsOf([plugin('one', [], { groups: [defineGroup({ needs: {}, jobs: () => jobs as [typeof job] })] })])
+  t.deepEqual(withJobs(job), [])
+  t.regex(withJobs({ ...job, everySeconds: 0 }).join(), /everySeconds of the job one\.turn must be at least 1/)
+  t.regex(withJobs({ ...job, everySeconds: '60 s' }).join(), /at least 1/)
+  t.regex(withJobs({ ...job, id: undefined }).join(), /A job of the plugin one has no id/)
+})
+
+test('an error of a plugin that declares its routes names the plugin', (t) => {
+  const routes = (): never => {
+    throw new Error('no tables')
+  }
+  t.regex(problemsOf([plugin('one', [], { groups: [defineGroup({ needs: {}, routes })] })]).join(), /^The plugin one could not .*: no tables/)
+})
+
 interface Greeter {
   greet(): string
 }

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { execFile, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import test from 'ava'
+import { isRunning } from '../support/child-processes.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import type { ServiceProcess } from '../support/service-process.ts'
 import { cleanEnvironment, mainFile, startServiceProcess } from '../support/service-process.ts'
@@ -15,6 +16,7 @@ import { testEnvironment } from '../support/service.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'moorage-command-'))
 test.after.always(() => rmSync(folder, { recursive: true, force: true }))
+const root = fileURLToPath(new URL('../..', import.meta.url))
 const bin = fileURLToPath(new URL('../../composition/bin/moorage.mjs', import.meta.url))
 
 interface Ended {
@@ -86,6 +88,16 @@ test('a reader of stdout that leaves does not hang or crash the command', async 
   const code = await new Promise((resolve) => child.once('close', resolve))
   t.is(code, 0)
   t.is(stderr, '')
+})
+
+test('a result that a full disk does not take is a failure', async (t) => {
+  const full = openSync('/dev/full', 'w')
+  const child = spawn(process.execPath, [mainFile, 'config', 'print'], { env: cleanEnvironment({}), stdio: ['ignore', full, 'pipe'] })
+  closeSync(full)
+  let stderr = ''
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => void (stderr += text))
+  t.is(await new Promise((resolve) => child.once('close', resolve)), 1)
+  t.is(stderr, 'moorage: the result could not be written as a whole (ENOSPC).\n')
 })
 
 test('a large result reaches a slow reader of a pipe whole', async (t) => {
@@ -168,7 +180,6 @@ test('SIGTERM: readiness turns to 503, the request in flight is answered, nothin
 })
 
 const manifest = fileURLToPath(new URL('../../package.json', import.meta.url))
-const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /** Runs the script of `npm start` as npm does: by a shell, which gets the signals that npm passes on. */
 const startByShell = async (folder: string): Promise<{ readonly shell: ChildProcess; readonly api: string }> => {
@@ -192,6 +203,58 @@ test('the script of npm start leaves no shell between npm and the service: signa
   t.is(await exited, 0)
   await t.throwsAsync(fetch(`${api}/version`))
 })
+
+test('SIGTERM during the start: the schema is completed, the password is printed, then exit 0', async (t) => {
+  const environment = { ...(await testEnvironment(join(folder, 'early'), 'sqlite')), MOORAGE_DATA_DIR: join(folder, 'early'), MOORAGE_DATABASE_URL: `sqlite:${join(folder, 'early', 'm.sqlite')}`, MOORAGE_DRAIN_SECONDS: '15', MOORAGE_ADMIN_PASSWORD: '' }
+  const child = spawn(process.execPath, [mainFile, 'serve'], { env: cleanEnvironment({ TMPDIR: folder, ...environment }), stdio: ['ignore', 'pipe', 'pipe'] })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => void (stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    if (stderr === '') child.kill('SIGTERM')
+    stderr += text
+  })
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
+  t.is(code, 0, stderr)
+  t.regex(stderr, /stopping: /)
+  t.regex(stdout, /Password/)
+})
+
+test('the service stops when the process on an older Node that started it is killed', async (t) => {
+  const environment = { ...(await testEnvironment(join(folder, 'killed'), 'sqlite')), TMPDIR: folder, MOORAGE_DATA_DIR: join(folder, 'killed') }
+  // What the process on the older Node does.
+  const starter = "const c = require('child_process').spawn(process.execPath, process.argv.slice(1), { stdio: 'inherit' }); console.log('child ' + c.pid)"
+  const child = spawn(process.execPath, ['-e', starter, bin, 'serve'], { env: cleanEnvironment({ ...environment, MOORAGE_REEXECUTED: '1', MOORAGE_DRAIN_SECONDS: '0' }), stdio: ['ignore', 'pipe', 'ignore'] })
+  let said = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => void (said += text))
+  await until(async () => /Health +\S+\n/.test(said))
+  const pid = Number(/child (\d+)/.exec(said)?.[1])
+  t.teardown(() => isRunning(pid) && process.kill(pid, 'SIGKILL'))
+  child.kill('SIGKILL')
+  await until(async () => !isRunning(pid))
+  t.false(isRunning(pid))
+})
+
+for (const [how, command, words] of [['npm start', 'npm', ['start']], ['npx', 'npx', ['--no', 'moorage', 'serve']]] as const) {
+  test(`${how}: SIGTERM stops the service in order, and leaves no process behind`, async (t) => {
+    const listeners = { MOORAGE_LISTEN: '127.0.0.1:0', MOORAGE_OPS_LISTEN: '127.0.0.1:0', MOORAGE_HELM: 'off', MOORAGE_DRAIN_SECONDS: '0', MOORAGE_LOG_FORMAT: 'json' }
+    const log = join(folder, `${command}.log`)
+    const file = openSync(log, 'w')
+    // A file, since npx ends before the service does.
+    const child = spawn(command, words, { cwd: root, env: cleanEnvironment({ TMPDIR: folder, MOORAGE_DATA_DIR: join(folder, command), ...listeners }), stdio: ['ignore', file, file] })
+    closeSync(file)
+    const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
+    const said = (): string => readFileSync(log, 'utf8')
+    await until(async () => /Health +\S+\n/.test(said()))
+    const pid = Number(/"pid":(\d+)/.exec(said())?.[1])
+    t.teardown(() => isRunning(pid) && process.kill(pid, 'SIGKILL'))
+    child.kill('SIGTERM')
+    await exited
+    await until(async () => !isRunning(pid))
+    t.false(isRunning(pid), said())
+    t.regex(said(), /"msg":"stopping/)
+  })
+}
 
 test('a second signal ends it at once', async (t) => {
   const service = await startServiceProcess(withSlowRoute)

@@ -102,6 +102,27 @@ test('broken YAML tells the place and never the text', async (t) => {
   t.regex((await problemsOf({}, fileWith('- a list\n'))).join('\n'), /must hold keys and values/)
 })
 
+test('a value of the file is its text, not the number or the word that YAML makes of it', async (t) => {
+  const file = fileWith('admin_password: 0123456789012\nspoke_agent_version: 1.10\nadmin_username: 0x1F\ntask_workers: 7\ntls: False\nhelm:\nbase_url: ~\ntrusted_proxies: [10.0.0.0/8]\n')
+  const { settings, sources } = await loadConfig({ environment: {}, file })
+  t.is(settings.adminPassword?.reveal(), '0123456789012')
+  t.is(settings.spokeAgentVersion, '1.10')
+  t.is(settings.adminUsername, '0x1F')
+  t.deepEqual([settings.taskWorkers, settings.tls, settings.trustedProxies], [7, false, ['10.0.0.0/8']])
+  t.deepEqual([sources['helm'], sources['baseUrl']], ['default', 'default'])
+  t.is((await loadConfig({ environment: {}, file: fileWith('admin_password: 123456789012345678901234567890\n') })).settings.adminPassword?.reveal(), '123456789012345678901234567890')
+})
+
+test('a variable as a key of the file is reported with its key, and so is __proto__', async (t) => {
+  const text = (await problemsOf({}, fileWith('MOORAGE_TASK_WORKERS: 3\n__proto__: 3\n'))).join('\n')
+  t.regex(text, /key MOORAGE_TASK_WORKERS in .*did you mean task_workers\?/)
+  t.regex(text, /key __proto__/)
+})
+
+test('a listen address that no URL can contain is refused', async (t) => {
+  for (const listen of ['256.1.1.1:4000', '127.0.0.1:99999', '1.2.3:4:5', '*:80', ':80']) t.regex((await problemsOf({ MOORAGE_LISTEN: listen })).join(), /MOORAGE_LISTEN must be host:port/, listen)
+})
+
 test('an alias is replaced by its anchor; a file that multiplies itself by aliases is refused', async (t) => {
   const { settings } = await loadConfig({ environment: {}, file: fileWith('listen: &here 127.0.0.1:8080\nmarketplace_listen: *here\n') })
   t.is(settings.marketplaceListen.port, 8080)

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,6 +7,8 @@ import 'reflect-metadata'
 import { openOrMakeKeyringFile } from '../../adapters/security/keyring.ts'
 import { openSelfSignedIdentity } from '../../adapters/security/tls-identity.ts'
 import { openDatabase, unsuitableSettings } from '../../adapters/sql/engine/database.ts'
+import { migrateUp } from '../../adapters/sql/engine/migrator.ts'
+import { doctor } from '../../composition/cli/doctor/doctor.ts'
 import type { Finding } from '../../composition/cli/doctor/doctor-checks.ts'
 import {
   checkBus,
@@ -86,6 +89,42 @@ test('a bus without keys is a problem, with the command that makes them; looking
   t.regex(finding.message, /moorage bus init/)
   t.deepEqual(readdirSync(settings.dataDir), [])
   t.is((await checkBus(await settingsWith())).state, 'ok')
+})
+
+test('what a start would refuse is a problem: plugins, addresses, and folders that are not there', async (t) => {
+  const messages = async (more: Readonly<Record<string, string>>): Promise<readonly string[]> => {
+    const printed: string[] = []
+    const environment = { MOORAGE_HELM: 'off', MOORAGE_DATA_DIR: (await settingsWith()).dataDir, ...more }
+    const code = await doctor({ environment, print: (text) => printed.push(text), say: () => undefined }, {})
+    t.is(code, printed.some((line) => line.startsWith('problem')) ? 1 : 0)
+    return printed.filter((line) => line.startsWith('problem'))
+  }
+  t.deepEqual(await messages({}), [])
+  t.regex((await messages({ MOORAGE_PLUGINS: join(folder, 'absent.mjs') })).join('\n'), /plugins +The plugin .*absent\.mjs cannot be loaded/)
+  t.regex((await messages({ MOORAGE_LISTEN: '192.0.2.1:3000' })).join('\n'), /listeners +MOORAGE_LISTEN: 192\.0\.2\.1:3000 cannot be bound: this machine does not have that address/)
+  t.regex((await messages({ MOORAGE_DATABASE_URL: `sqlite:${join(folder, 'absent', 'x.sqlite')}` })).join('\n'), /absent, the folder of the database .* does not exist/)
+  writeFileSync(join(folder, 'file'), '')
+  t.regex((await messages({ MOORAGE_DATA_DIR: join(folder, 'file') })).join('\n'), /data folder +\S+file is no folder/)
+  t.regex((await messages({ MOORAGE_KEYRING: folder })).join('\n'), /The key ring \S+ is no file/)
+})
+
+test('a schema of a newer version, and a migration that has begun and not ended, are problems with what to do', async (t) => {
+  const settings = await settingsWith()
+  const database = await openDatabase(settings.databaseUrl.reveal())
+  await migrateUp(database)
+  const session = await database.openSchemaSession()
+  t.teardown(async () => {
+    await session.close()
+    await database.close()
+  })
+  const schema = async () => (await checkDatabase(settings)).find(({ subject }) => subject === 'schema')
+  await session.execute("update schema_migrations set state = 'started', statements_done = 3 where id = '0003-authz-roles'", [])
+  const begun = await schema()
+  t.is(begun?.state, 'problem')
+  t.regex(begun?.message ?? '', /0003-authz-roles has begun and not ended, after 3 .*moorage migrate unlock/)
+  const checksum = createHash('sha256').update('9999-later').digest('hex')
+  await session.execute(`insert into schema_migrations select '9999-later', '${checksum}', 'done', 1, holder, started_at, finished_at from schema_migrations limit 1`, [])
+  t.like(await schema(), { state: 'problem', message: 'The database was migrated by a newer version of Moorage. Upgrade this one.' })
 })
 
 const onMariaDb = needing('mariadb')

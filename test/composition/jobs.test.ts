@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import test from 'ava'
-import { parentWatch, runUntilStopped } from '../../composition/cli/lifecycle.ts'
+import { runUntilStopped } from '../../composition/cli/lifecycle.ts'
 import { startJobs } from '../../composition/service/jobs.ts'
 import { makeStopSequence } from '../../composition/service/compose.ts'
 import type { Lease, LeaseStore } from '../../core/kernel/instances.ts'
@@ -129,6 +129,19 @@ test('a stop aborts the run, waits for it and hands the lease back', async (t) =
   t.is(until('test.sweep'), 0)
 })
 
+test('a job that does not obey the stop is named in the log', async (t) => {
+  const { store } = makeLeases()
+  const { sleep, wake } = makeSleep()
+  let end = (): void => undefined
+  const run = (): Promise<void> => new Promise((resolve) => (end = resolve))
+  const named = new Promise<unknown>((resolve) => {
+    const jobs = startJobs({ jobs: [job(run), { ...job(async () => undefined), id: 'test.good' }], leases: store, holder: 'a', log: { ...silent, warn: resolve }, trusted: always, sleep, lateMs: 1 })
+    void wake().then(() => jobs.stop())
+  })
+  t.deepEqual(await named, { job: 'test.sweep' })
+  end()
+})
+
 test('a database that does not answer delays a job and ends nothing', async (t) => {
   const { store } = makeLeases()
   const { sleep, wake } = makeSleep()
@@ -208,7 +221,6 @@ test('a stop that is asked for twice runs once', async (t) => {
 const lifecycle = ({ allClosed = true, hardLimitMs = 60_000, holds = false } = {}) => {
   const signals = new EventEmitter()
   const started = Promise.withResolvers<void>()
-  const orphaned = Promise.withResolvers<void>()
   const released = Promise.withResolvers<void>()
   if (!holds) released.resolve()
   const asked: boolean[] = []
@@ -222,13 +234,12 @@ const lifecycle = ({ allClosed = true, hardLimitMs = 60_000, holds = false } = {
     await started.promise
     return { stop }
   }
-  const onOrphaned = (listener: () => void): void => void orphaned.promise.then(listener)
-  const ended = runUntilStopped({ signals, log: makeLog().log, start, onOrphaned, exitNow: (code) => void forced.push(code), hardLimitMs })
+  const ended = runUntilStopped({ signals, log: makeLog().log, start, exitNow: (code) => void forced.push(code), hardLimitMs })
   const whenStarted = async (): Promise<void> => {
     started.resolve()
     await new Promise((resolve) => setImmediate(resolve))
   }
-  return { signals, whenStarted, orphan: orphaned.resolve, release: released.resolve, asked, forced, ended }
+  return { signals, whenStarted, release: released.resolve, asked, forced, ended }
 }
 
 test('the exit code says whether everything closed in order', async (t) => {
@@ -267,22 +278,6 @@ test('one signal that arrives twice, and a terminal that closes, are no second r
   t.deepEqual(forced, [1])
   release()
   await ended
-})
-
-test('a service whose launcher has ended stops', async (t) => {
-  const { whenStarted, orphan, asked, ended } = lifecycle()
-  await whenStarted()
-  orphan()
-  t.is(await ended, 0)
-  t.deepEqual(asked, [false])
-  let parent = 7
-  const noticed = new Promise<void>((resolve) => parentWatch(() => parent, 1)(resolve))
-  // The watch alone keeps no process alive.
-  const awake = setInterval(() => undefined, 1_000)
-  parent = 1
-  await noticed
-  clearInterval(awake)
-  t.pass()
 })
 
 test('a stop beyond the limit ends the process with 1', async (t) => {

@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url'
 import test from 'ava'
 import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
 import { openOrMakeKeyringFile } from '../../adapters/security/keyring.ts'
-import { migrateUp } from '../../adapters/sql/engine/migrator.ts'
+import { openDatabase } from '../../adapters/sql/engine/database.ts'
+import { migrateUp, migrationStatus } from '../../adapters/sql/engine/migrator.ts'
 import { makeComposer, makePrepare } from '../../adapters/sql/engine/prepare.ts'
 import { openSqliteDatabase } from '../../adapters/sql/engine/sqlite-database.ts'
 import type { Prepare, Statement } from '../../adapters/sql/kit/statement.ts'
@@ -238,6 +239,24 @@ test('all plugins that cannot be loaded are reported at once', async (t) => {
 test('a plugin that claims a route of the service is refused at the start', async (t) => {
   const path = join(here, 'fixtures', 'clashing-plugin.ts')
   await t.throwsAsync(startService({ settings: { MOORAGE_PLUGINS: path } }), { instanceOf: StartRefused, message: /\/api\/v1\/version of clash\.version is already/ })
+})
+
+test('a plugin with a fault of its own is named, and the schema is not migrated before', async (t) => {
+  const declared = "import { definePlugin } from 'moorage/plugins/kit/plugin'\nexport const plugin = definePlugin({ id: 'tide', summary: '', listener: 'api', gate: 'always', groups: [] })\n"
+  const reasonFor = async (name: string, text: string): Promise<string> => {
+    const path = join(folder, name)
+    writeFileSync(path, text)
+    const dataDir = join(folder, `data-of-${name}`)
+    const settings = { MOORAGE_PLUGINS: path, MOORAGE_DATA_DIR: dataDir, MOORAGE_DATABASE_URL: `sqlite:${join(dataDir, 'tide.sqlite')}` }
+    const error = await t.throwsAsync(startService({ settings }), { instanceOf: StartRefused })
+    const database = await openDatabase(settings.MOORAGE_DATABASE_URL)
+    const states = new Set((await migrationStatus(database).finally(() => database.close())).map(({ state }) => state))
+    t.deepEqual(states, new Set(['pending']), 'an earlier version can still start')
+    return error.message
+  }
+  t.regex(await reasonFor('wet.mjs', `${declared}export const provide = () => { throw new Error('the tables are wet') }\n`), /^`provide` of the plugin tide failed: the tables are wet \(.*wet\.mjs:3:\d+\)$/)
+  t.regex(await reasonFor('late.mjs', `${declared}export const provide = async () => { throw new Error('too late') }\n`), /^`provide` of the plugin tide must not be async/)
+  t.regex(await reasonFor('gate.mjs', declared.replace("'always'", "'allways'")), /gate allways, which must be one of always, vendor-hosted/)
 })
 
 const cliFolder = mkdtempSync(join(tmpdir(), 'moorage-cli-'))

@@ -33,7 +33,7 @@ test.before(async () => {
   await expectStatus(service.send('POST', robots, { token: owner.token, body: { name: 'operator', team_ids: [teamId] } }), 201)
   const made = await expectStatus(service.send('POST', `${robots}/operator/tokens`, { token: owner.token, body: { name: 'cluster', scopes: ['write:contract'] } }), 201)
   machine = made.json.sha1 as string
-  await addAuthority(service)
+  await addAuthority(service, { organization: 'Vendor' })
 })
 test.after.always(async () => {
   rmSync(folder, { recursive: true, force: true })

@@ -183,11 +183,12 @@ test.serial('a contract that limits offline licenses to some days gives the same
 test.serial('a license of a replaced authority stays valid, new ones are signed by the new one, and both are published', async (t) => {
   const cluster = await bound()
   const before = await issued(cluster)
-  await addAuthority(service, { organization: 'Vendor, "Inc."', rotate: true })
+  await addAuthority(service, { rotate: true })
   const after = await issued(cluster)
   const trusted = certificatesIn(await authorities())
   t.is(trusted.length, 2)
   t.not(after, before)
+  t.deepEqual(trusted.map(({ subject }) => subject), Array(2).fill(trusted[1]?.subject), 'the organization of the replaced one')
   for (const pem of [before, after]) t.deepEqual(licenseFaults(readLicense(pem, trusted, cluster.uid), { now: new Date(), feature: undefined, revocations: undefined }), [])
   t.deepEqual([before, after].map((pem) => readLicense(pem, trusted.slice(0, 1), cluster.uid).isTrusted), [false, true])
   const [ca, crl] = [file('ca', await authorities()), file('crl', await revocations())]

@@ -79,7 +79,9 @@ test('requests are counted by route template', async (t) => {
   metrics.started()
   metrics.finished(contextOf({ routePath: '/clusters/{owner}/{cluster}/proxy/*' }), 200, 3600)
   metrics.read({ databasePool: () => ({ used: 2, free: 3, waiting: 1 }), passwordQueue: () => 4, openStreams: () => ({ exchanges: 5, tunnels: 6 }), mail: () => ({ sent: 7, postponed: 8, givenUp: 9 }) })
+  metrics.jobStarted('identity.pruneSessions')
   metrics.jobRan('identity.pruneSessions', 'failed', 2)
+  metrics.jobStarted('mail.deliver')
   const { text } = await get('/metrics')
   t.deepEqual(series(text, 'moorage_http_requests_total'), [
     'moorage_http_requests_total{method="GET",route="/users/{username}",status="200"} 3',
@@ -95,6 +97,9 @@ test('requests are counted by route template', async (t) => {
   t.true(text.includes('moorage_proxy_open{kind="tunnel"} 6'))
   t.true(text.includes('moorage_mail_attempts{outcome="given_up"} 9'))
   t.true(text.includes('moorage_job_runs_total{job="identity.pruneSessions",outcome="failed"} 1'))
+  t.regex(text, /moorage_job_last_end_timestamp_seconds\{job="identity\.pruneSessions"\} \d{9}/)
+  t.true(text.includes('moorage_job_running_seconds{job="identity.pruneSessions"} 0\n'))
+  t.regex(text, /moorage_job_running_seconds\{job="mail\.deliver"\} [1-9\d.e-]+\n/, 'a run in progress')
   t.true(text.includes('nodejs_eventloop_lag_seconds'))
   t.true(text.includes(`moorage_build_info{version="${releaseVersion}"} 1`))
   await close()

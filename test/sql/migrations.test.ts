@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -394,4 +395,23 @@ test('migrations have distinct ids in the order of their numbers', (t) => {
   const ids = allMigrations.map(({ id }) => id)
   t.deepEqual(ids, [...new Set(ids)].toSorted())
   for (const id of ids) t.regex(id, /^\d{4}(-[a-z]+)+$/)
+})
+
+needing('mariadb')('a user who may not change the schema gets an answer with the rights that a migration needs', async (t) => {
+  const url = new URL(await emptyMysqlUrl())
+  const owner = await openDatabase(url.href)
+  const session = await owner.openSchemaSession()
+  const user = `reader_${randomBytes(6).toString('hex')}`
+  t.teardown(async () => {
+    await session.execute(`drop user if exists '${user}'@'%'`, [])
+    await session.close()
+    await owner.close()
+  })
+  await session.execute(`create user '${user}'@'%' identified by 'reader-password'`, [])
+  await session.execute(`grant select, insert, update, delete on \`${url.pathname.slice(1)}\`.* to '${user}'@'%'`, [])
+  url.username = user
+  url.password = 'reader-password'
+  const database = await openDatabase(url.href)
+  t.teardown(() => database.close())
+  await t.throwsAsync(migrateUp(database), { instanceOf: MigrationRefused, message: /may not change the schema: .*create, alter, index, reference and drop/ })
 })

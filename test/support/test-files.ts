@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 
@@ -56,5 +56,8 @@ const importersIn = (root: string, files: readonly string[]): ReadonlyMap<string
 }
 
 const git = (root: string, ...words: readonly string[]): string => execFileSync('git', [...words], { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })
+
+/** Whether a word names a commit of the repository. */
+export const isCommit = (root: string, word: string): boolean => spawnSync('git', ['rev-parse', '--verify', '--quiet', `${word}^{commit}`], { cwd: root }).status === 0
 
 const lines = (text: string): readonly string[] => text.split('\n').filter((line) => line !== '')

@@ -1,6 +1,6 @@
 import type { MigrationRun } from './migration-run.ts'
 import { makeMigrationKnex, runAllUndoably, runLocked, schemaParameters } from './migration-run.ts'
-import type { MigrationRecord, RecordedState } from './migration-ledger.ts'
+import type { MigrationLedger, MigrationRecord, RecordedState } from './migration-ledger.ts'
 import { makeMigrationLedger, newHolder, checkedRecords, isInterrupted, MigrationRefused, pendingOf, refuseUnknown } from './migration-ledger.ts'
 import { allMigrations } from '../migrations/all-migrations.ts'
 import type { SchemaParameters } from '../migrations/columns.ts'
@@ -44,7 +44,7 @@ export const migrateUp = async (database: SqlDatabase, options: MigrateOptions =
     const ledger = makeMigrationLedger(session, database.dialect)
     const migrations = options.migrations ?? allMigrations
     if ((await ledger.exists()) && pendingOf(migrations, await checkedRecords(ledger, migrations)).length === 0) return []
-    await ledger.create()
+    await createdBy(ledger)
     const run: MigrationRun = {
       session,
       ledger,
@@ -59,6 +59,21 @@ export const migrateUp = async (database: SqlDatabase, options: MigrateOptions =
     await session.close()
   }
 }
+
+/** Without the right to make tables, no migration can run, also not in a schema that an earlier version made. */
+const createdBy = async (ledger: MigrationLedger): Promise<void> => {
+  try {
+    await ledger.create()
+  } catch (cause) {
+    if (!isDenied(cause)) throw cause
+    throw new MigrationRefused(
+      `The user of the database may not change the schema: ${(cause as Error).message}. `
+      + 'Run `moorage migrate up` with a user who may create, alter, index, reference and drop tables. The service itself needs select, insert, update and delete.',
+    )
+  }
+}
+
+const isDenied = (cause: unknown): boolean => ['ER_TABLEACCESS_DENIED_ERROR', 'ER_DBACCESS_DENIED_ERROR'].includes(String((cause as { readonly code?: unknown }).code))
 
 /** Returns the state of every migration, including those of a newer version (`unknown`). Changes nothing. */
 export const migrationStatus = async (
@@ -77,6 +92,14 @@ export const migrationStatus = async (
       id, summary: 'of a newer version', state: 'unknown', statementsDone, finishedAt,
     })),
   ]
+}
+
+/** Returns what to do about a migration that has begun and not ended, or undefined when there is none. `migrateUp` refuses to pass it. */
+export const unfinishedMigration = (migrations: readonly MigrationStatus[]): string | undefined => {
+  const begun = migrations.find(({ state }) => state === 'started' || state === 'failed')
+  if (begun === undefined) return undefined
+  const how = begun.state === 'failed' ? 'failed' : 'has begun and not ended'
+  return `Migration ${begun.id} ${how}, after ${begun.statementsDone} of its statements. If no instance is migrating now, run \`moorage migrate unlock\`, then \`moorage migrate up\`: it continues where it stopped.`
 }
 
 /** Returns the migrations that have not run, with their SQL. Changes nothing. */

@@ -14,7 +14,7 @@ import { printJson } from '../command-context.ts'
 import { onStore } from '../on-store.ts'
 
 export interface LicensesInitOptions extends CommonOptions {
-  readonly organization: string
+  readonly organization?: string
   readonly certificate?: string
   readonly key?: string
   readonly rotate?: boolean

@@ -1,5 +1,7 @@
 import { X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
 import { accessSync, constants, readFileSync, statfsSync, statSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { dirname, resolve } from 'node:path'
 import { connectBy, natsServers } from '../../../adapters/bus/nats-connection.ts'
 import { makeNatsMint } from '../../../adapters/bus/nats-mint.ts'
@@ -14,12 +16,14 @@ import { systemEntropy } from '../../../adapters/system/system-entropy.ts'
 import { readTlsIdentity } from '../../../adapters/security/tls-identity.ts'
 import { makeSqlBusIdentityStore } from '../../../adapters/sql/bus/bus-store.ts'
 import { openDatabase, unsuitableSettings } from '../../../adapters/sql/engine/database.ts'
-import { migrationStatus } from '../../../adapters/sql/engine/migrator.ts'
+import { migrationStatus, unfinishedMigration } from '../../../adapters/sql/engine/migrator.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import { openSharedClock, worstSkewMs } from '../../../adapters/system/shared-clock.ts'
 import { systemClock } from '../../../adapters/system/system-clock.ts'
 import { readBusKeys, makeSealedKeys, makePlatformLogin, makeSystemLogin } from '../../../core/bus/keys.ts'
+import { showAddress } from '../../config/setting-type.ts'
 import type { Settings } from '../../config/settings.ts'
+import { bindProblem } from '../../boot.ts'
 import { databaseTrouble, isInUse, isKeyringOf, keyringLost, keyringOfAnother } from '../../service/foundation.ts'
 import { customTokenOptions } from '../../wiring/custom-token-options.ts'
 
@@ -42,12 +46,30 @@ export const checkNode = (version = process.versions.node): Finding =>
     ? ok('node', `Node ${version}.`)
     : problem('node', `Node ${version} is too old: 24 is needed. On Linux it comes with \`npm ci\` and npm scripts use it; elsewhere install it.`)
 
+/** Checks that the listeners can be bound: that this machine has their addresses. Their ports may be taken by the running service. */
+export const checkListeners = async ({ listen, opsListen }: Pick<Settings, 'listen' | 'opsListen'>): Promise<readonly Finding[]> => {
+  const addresses = [{ name: 'MOORAGE_LISTEN', address: listen }, { name: 'MOORAGE_OPS_LISTEN', address: opsListen }]
+  const found = await Promise.all(addresses.map(async ({ name, address }) => {
+    try {
+      const server = createServer().listen(0, address.host)
+      await once(server, 'listening')
+      server.close()
+      return []
+    } catch (cause) {
+      return [problem('listeners', bindProblem(name, address, cause))]
+    }
+  }))
+  const problems = found.flat()
+  return problems.length > 0 ? problems : [ok('listeners', `${addresses.map(({ address }) => showAddress(address)).join(' and ')} are addresses of this machine.`)]
+}
+
 const leastFreeBytes = 512 * 1024 * 1024
 
 export const checkDataFolder = ({ dataDir }: Settings): Finding => {
   const subject = 'data folder'
   try {
     const { mode, uid } = statSync(dataDir)
+    if (!statSync(dataDir).isDirectory()) return problem(subject, `${dataDir} is no folder.`)
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK)
     if (process.getuid?.() !== 0 && uid !== process.getuid?.()) return warning(subject, `${dataDir} belongs to another user (uid ${uid}).`)
     if ((mode & 0o007) !== 0) return warning(subject, `Other users of this machine can look into ${dataDir}. Run: chmod o-rwx ${dataDir}`)
@@ -56,7 +78,7 @@ export const checkDataFolder = ({ dataDir }: Settings): Finding => {
     if (free < leastFreeBytes) return warning(subject, `Only ${Math.round(free / 1024 / 1024)} MiB are free in ${dataDir}.`)
     return ok(subject, `${dataDir} can be read and written.`)
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return ok(subject, `${dataDir} does not exist yet; the first start makes it.`)
+    if (codeOf(error) === 'ENOENT' && canBeMade(dataDir)) return ok(subject, `${dataDir} does not exist yet; the first start makes it.`)
     return problem(subject, `${dataDir} cannot be used (${codeOf(error)}). It must belong to the user that runs the service.`)
   }
 }
@@ -92,7 +114,7 @@ export const checkDatabase = async (settings: Settings): Promise<readonly Findin
   const { dataDir, keyring } = settings
   const url = settings.databaseUrl.reveal()
   const file = missingFile(url)
-  if (file !== undefined) return [ok('database', `${file} does not exist yet; the first start makes it in ${dataDir}.`)]
+  if (file !== undefined) return [missingFileFinding(file, dataDir)]
   let database: SqlDatabase | undefined
   try {
     database = await openDatabase(url)
@@ -111,6 +133,13 @@ export const checkDatabase = async (settings: Settings): Promise<readonly Findin
   } finally {
     await database?.close().catch(() => undefined)
   }
+}
+
+/** Of the folders for the file, a start makes the data folder only. */
+const missingFileFinding = (file: string, dataDir: string): Finding => {
+  const above = dirname(resolve(file))
+  if (above === dataDir || isFolder(above)) return ok('database', `${file} does not exist yet; the first start makes it.`)
+  return problem('database', `${above}, the folder of the database ${file}, does not exist. Make it, or change MOORAGE_DATABASE_URL.`)
 }
 
 /** Returns the file of an SQLite database that does not exist yet. Opening the database would create the file. */
@@ -136,6 +165,8 @@ const readableKeyring = (path: string): ReturnType<typeof readKeyringFile> => {
   }
 }
 
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+
 const exists = (path: string): boolean => {
   try {
     return statSync(path).isFile()
@@ -153,7 +184,9 @@ const schemaFinding = async (database: SqlDatabase): Promise<Finding> => {
   const states = await migrationStatus(database)
   const count = (wanted: string): number => states.filter(({ state }) => state === wanted).length
   const missing = states.length - count('done') - count('unknown')
-  if (count('unknown') > 0) return warning('schema', 'The database was migrated by a newer version of Moorage. Upgrade this one.')
+  if (count('unknown') > 0) return problem('schema', 'The database was migrated by a newer version of Moorage. Upgrade this one.')
+  const unfinished = unfinishedMigration(states)
+  if (unfinished !== undefined) return problem('schema', unfinished)
   return missing === 0 ? ok('schema', 'The schema is up to date.') : warning('schema', `${missing} migrations are missing. \`moorage serve\` applies them, or run: moorage migrate up`)
 }
 

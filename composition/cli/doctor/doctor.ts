@@ -1,8 +1,10 @@
 import type { CommandContext, CommonOptions, ExitCode } from '../command-context.ts'
 import { configOf, printJson } from '../command-context.ts'
 import type { LoadedConfig } from '../../config/config.ts'
+import type { Settings } from '../../config/settings.ts'
 import type { Finding } from './doctor-checks.ts'
-import { checkBus, checkExtIdp, checkDatabase, checkDataFolder, checkKeyring, checkNode, checkTls, checkMail } from './doctor-checks.ts'
+import { checkBus, checkExtIdp, checkDatabase, checkDataFolder, checkKeyring, checkListeners, checkNode, checkTls, checkMail } from './doctor-checks.ts'
+import { describeDeployment } from '../deployment.ts'
 import { checkHelm } from '../helm.ts'
 import { StartRefused } from '../../boot.ts'
 
@@ -24,13 +26,15 @@ const findingsOf = async (context: CommandContext, options: CommonOptions): Prom
     config = await configOf(context, options)
   } catch (error) {
     if (!(error instanceof StartRefused)) throw error
-    return error.problems.map((message) => ({ subject: 'settings', state: 'problem', message }))
+    return problemsOf(error, 'settings')
   }
   const { settings, file } = config
   const database = await checkDatabase(settings)
   const isKeyringWrong = database.some(({ subject }) => subject === 'key ring')
   return [
     { subject: 'settings', state: 'ok', message: file === undefined ? 'The settings are valid.' : `The settings of ${file} are valid.` },
+    ...(await checkPlugins(settings)),
+    ...(await checkListeners(settings)),
     checkDataFolder(settings),
     ...(isKeyringWrong ? [] : [checkKeyring(settings)]),
     checkTls(settings),
@@ -40,4 +44,17 @@ const findingsOf = async (context: CommandContext, options: CommonOptions): Prom
     await checkMail(settings),
     await checkHelm(settings),
   ]
+}
+
+const problemsOf = ({ problems }: StartRefused, subject: string): readonly Finding[] => problems.map((message) => ({ subject, state: 'problem', message }))
+
+/** Composes the deployment as a start does: its own plugins, those of the deployer, and files that settings name. */
+const checkPlugins = async (settings: Settings): Promise<readonly Finding[]> => {
+  try {
+    const { assembly } = await describeDeployment(settings)
+    return [{ subject: 'plugins', state: 'ok', message: `${assembly.plugins.length} plugins with ${assembly.routes.length} routes.` }]
+  } catch (error) {
+    if (!(error instanceof StartRefused)) throw error
+    return problemsOf(error, 'plugins')
+  }
 }

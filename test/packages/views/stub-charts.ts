@@ -55,4 +55,4 @@ export const stubCluster = (id = 1): MemberCluster => {
   return { id: id as ClusterId, ownerId: (id + 100) as AccountId, ownerName: 'acme', name: 'prod', uid: `uid-${id}`, request: unasked, relay: unasked }
 }
 export const reader = (userId = 7, clusterId = 1): ChartReader => ({ cluster: stubCluster(clusterId), userId: userId as UserId })
-export const signal = new AbortController().signal
+export const signal: AbortSignal = new AbortController().signal
