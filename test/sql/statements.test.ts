@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync, readFileSync, statSync } from 'node:fs'
+import { closeSync, copyFileSync, openSync, readFileSync, renameSync, statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import test from 'ava'
@@ -342,6 +342,26 @@ test('the lock on the file remains when another connection is opened and closed'
   t.is(locks().length, 1, 'without it, a process with an older SQLite removes the WAL when it closes the file')
   await session.close()
   t.is(locks().length, 1)
+})
+
+test('a change of a file that was removed or replaced is refused, since it would be lost; the health says so', async (t) => {
+  for (const fault of ['removed', 'replaced']) {
+    const { path, database, things } = await openScratch()
+    const health = makeDatabaseHealth(database)
+    await database.run(things.add, { name: 'before' })
+    t.deepEqual(await health(), { isHealthy: true })
+    renameSync(path, `${path}.moved`)
+    if (fault === 'replaced') copyFileSync(`${path}.moved`, path)
+    const refused = { instanceOf: Unavailable, message: new RegExp(`${path} was ${fault} while it was open`) }
+    await t.throwsAsync(() => database.run(things.add, { name: 'after' }), refused)
+    await t.throwsAsync(() => database.transaction((tx) => tx.run(things.add, { name: 'after' })), refused)
+    t.false((await health()).isHealthy)
+    t.deepEqual(await namesIn(database, things), ['before'])
+    renameSync(`${path}.moved`, path)
+    await database.run(things.add, { name: 'restored' })
+    t.deepEqual([await health(), await namesIn(database, things)], [{ isHealthy: true }, ['before', 'restored']])
+    await database.close()
+  }
 })
 
 test('the file is for its owner alone', async (t) => {

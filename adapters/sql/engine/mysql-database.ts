@@ -35,6 +35,7 @@ export const openMysqlDatabase = (place: MysqlPlace, options: MysqlOptions = {})
     now: async () => Number((await first<{ now: number }>(clock, {}))?.now),
     openSchemaSession: () => openSchemaSession(parts),
     load: () => parts.pool.load(),
+    refuseLost: () => undefined,
     close: () => parts.pool.close(),
   }
 }

@@ -1,5 +1,7 @@
+import { statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
+import { Unavailable } from '../../../core/kernel/failure.ts'
 import { encodeForSqlite, composeNow, makeComposer, makePrepare } from './prepare.ts'
 import { databaseNow } from '../kit/fragments.ts'
 import { isUnavailable, toThrown } from '../kit/driver-errors.ts'
@@ -24,6 +26,8 @@ interface Parts {
   readonly surroundings: Surroundings
   readonly writerWaitMilliseconds: number
   readonly path: string
+  /** Throws `Unavailable` if nothing that is written now would remain. */
+  readonly refuseLost: () => void
 }
 
 /** Opens `path`, `:memory:`, or an in-memory copy of a serialized database. */
@@ -39,7 +43,21 @@ export const openSqliteDatabase = (source: string | Buffer, options: SqliteOptio
     surroundings: makeSurroundings(),
     writerWaitMilliseconds,
     path: inMemory ? ':memory:' : source,
+    refuseLost: inMemory ? () => undefined : makeRefuseLost(source),
   })
+}
+
+/**
+ * A file that was removed or replaced while it is open still takes every change, and is gone when this process ends. So each change looks first
+ * whether the path still leads to the file; that takes two microseconds.
+ */
+const makeRefuseLost = (path: string): (() => void) => {
+  const opened = statSync(path)
+  return () => {
+    const now = statSync(path, { throwIfNoEntry: false })
+    if (now?.ino === opened.ino && now.dev === opened.dev) return
+    throw new Unavailable(`The database file ${path} was ${now === undefined ? 'removed' : 'replaced'} while it was open. Restore it and start the service again.`)
+  }
 }
 
 const makeSqliteDatabase = (parts: Parts): SqlDatabase => {
@@ -59,6 +77,7 @@ const makeSqliteDatabase = (parts: Parts): SqlDatabase => {
     transaction: (work) => transaction(parts, work),
     now: async () => (await all<{ now: number }>(clock, {}))[0]?.now ?? NaN,
     load: () => parts.turn.load(),
+    refuseLost: parts.refuseLost,
     openSchemaSession: () => openSchemaSession(parts),
     close: async () => {
       if (parts.reader !== parts.writer) parts.reader.raw.close()
@@ -74,6 +93,7 @@ const outside = <A>(parts: Parts, statement: Statement, step: (connection: Sqlit
   if (reader !== writer && reader.prepare(statement).isReadonly) return translated(() => step(reader))
   if (!turn.tryTake()) return waitAndChange(parts, step)
   try {
+    parts.refuseLost()
     const result = step(writer)
     turn.release()
     return result
@@ -100,6 +120,7 @@ const waitAndChange = async <A>(parts: Parts, step: (connection: SqliteConnectio
 /** Runs a change. The caller holds the turn, which is released here. */
 const changeWhenFree = async <A>(parts: Parts, step: (connection: SqliteConnection) => A): Promise<A> => {
   try {
+    parts.refuseLost()
     return await untilNotBusy(parts, () => step(parts.writer))
   } finally {
     parts.turn.release()
@@ -127,6 +148,7 @@ const transaction = async <A>(parts: Parts, work: (tx: SqlRunner) => Promise<A>)
   await takePlace(parts.turn)
   const state: TransactionState = { open: true, broken: undefined }
   try {
+    parts.refuseLost()
     await untilNotBusy(parts, () => raw.exec('begin immediate'))
     try {
       const result = await parts.surroundings.run(state, () => work(transactionRunner(parts, state)))

@@ -75,6 +75,8 @@ export interface SqlDatabase extends SqlRunner {
   now(): Promise<number>
   /** Returns the numbers of connections that can change data (MySQL: all of them), in use and free, and of waiting callers. */
   load(): { readonly used: number; readonly free: number; readonly waiting: number }
+  /** Throws `Unavailable` if nothing that is written now would remain: the file of SQLite was removed or replaced. Each change calls it. */
+  refuseLost(): void
   /** For migrations only. */
   openSchemaSession(): Promise<SchemaSession>
   close(): Promise<void>
