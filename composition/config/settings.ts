@@ -91,7 +91,7 @@ export const settingsTable = {
     ({ dataDir }) => `sqlite:${dataDir}/moorage.sqlite`,
     'Database. With ?tls=required, MySQL or MariaDB must prove its host name by a certificate of an authority of Node.js, or of the file in ?tls=required&ca=PATH.', { fallbackText: 'sqlite: in the data folder' }),
   databaseTimeoutSeconds: withDefault('MOORAGE_DATABASE_TIMEOUT_SECONDS', wholeNumber(1, 60), '5',
-    'How long a request waits for the database before it returns 503; with SQLite, how long a change waits for earlier changes.'),
+    'How long one statement of a request may take, with the wait for a connection, before the request returns 503; with SQLite, how long a change waits for earlier changes.'),
   mail: withDefault('MOORAGE_MAIL', mailUrl, ({ dataDir }) => `folder:${dataDir}/mail`,
     'Where mail goes: folder:PATH writes one .eml file a mail, smtp:// and smtps:// speak to a mail server. smtp:// requires STARTTLS unless the host is this machine or ?tls=off is given.',
     { fallbackText: 'folder: mail in the data folder' }),
