@@ -86,7 +86,7 @@ const partsOf = (name: string, limits: ArchiveLimits): readonly string[] => {
   if (/\p{Cc}/u.test(name) || name.includes('\ufffd')) refuse('has characters that no file name should have')
   if (name.includes('\\')) refuse('has a backslash')
   if (name.startsWith('/')) refuse('is absolute')
-  if (/^[A-Za-z]:/.test(name) || /\/[A-Za-z]:(?:\/|$)/.test(name)) refuse('names a drive')
+  if (/(?:^|\/)[A-Za-z]:/.test(name)) refuse('names a drive')
   const parts = name.replace(/\/+$/, '').split('/')
   if (parts.includes('..')) refuse('leads upwards')
   if (parts.includes('.') || parts.includes('')) refuse('has an empty part')
