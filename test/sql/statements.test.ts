@@ -352,7 +352,7 @@ test('a change of a file that was removed or replaced is refused, since it would
     t.deepEqual(await health(), { isHealthy: true })
     renameSync(path, `${path}.moved`)
     if (fault === 'replaced') copyFileSync(`${path}.moved`, path)
-    const refused = { instanceOf: Unavailable, message: new RegExp(`${path} was ${fault} while it was open`) }
+    const refused = { instanceOf: Unavailable, message: new RegExp(`^The file of the database was ${fault} while it was open`) }
     await t.throwsAsync(() => database.run(things.add, { name: 'after' }), refused)
     await t.throwsAsync(() => database.transaction((tx) => tx.run(things.add, { name: 'after' })), refused)
     t.false((await health()).isHealthy)

@@ -56,7 +56,8 @@ const makeRefuseLost = (path: string): (() => void) => {
   return () => {
     const now = statSync(path, { throwIfNoEntry: false })
     if (now?.ino === opened.ino && now.dev === opened.dev) return
-    throw new Unavailable(`The database file ${path} was ${now === undefined ? 'removed' : 'replaced'} while it was open. Restore it and start the service again.`)
+    // Clients read this: it does not name the path.
+    throw new Unavailable(`The file of the database was ${now === undefined ? 'removed' : 'replaced'} while it was open. An operator must restore it and start the service again.`)
   }
 }
 
