@@ -6,6 +6,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { makePdfRenderer } from '../../adapters/reports/pdf-renderer.ts'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { makeClosingProcess } from '../../composition/wiring/usage/closing-process.ts'
+import { closingLanes } from '../../composition/wiring/usage/closing-threads.ts'
 import { makeReportWork } from '../../composition/wiring/usage/report-work.ts'
 import { Unavailable } from '../../core/kernel/failure.ts'
 import { daySeconds } from '../../core/usage/month.ts'
@@ -74,7 +75,7 @@ onDatabase('another process writes the same bytes as this one, and so do two pas
     // What is read is the same as well: nothing is written a second time.
     const again = await world.close(callOf(), { ownerId: owner, month })
     t.like(again, { right: { isNew: false, month: { id: second.right.month.id } } })
-    const inTwoPasses = world.gatherWith({ lanes: { gather: 2, views: 2 } })
+    const inTwoPasses = world.gatherWith({ lanes: { gather: 2, views: () => 2 } })
     const third = await world.closeWith({ gather: inTwoPasses })(callOf(), { ownerId: owner, month, as: 'final' })
     if (isLeft(third)) return t.fail()
     t.true(third.right.isNew)
@@ -82,6 +83,12 @@ onDatabase('another process writes the same bytes as this one, and so do two pas
   } finally {
     await closing.close()
   }
+})
+
+test('writing leaves a core to requests, but for a large month on a database server', (t) => {
+  const [sqlite, server] = [closingLanes('sqlite:/data/moorage.sqlite', 2), closingLanes('mysql://u:p@db/moorage', 2)]
+  t.deepEqual([sqlite.gather, sqlite.views(1e6), server.gather, server.views(1000), server.views(1e6)], [2, 1, 2, 1, 2])
+  t.deepEqual([closingLanes('mysql://u:p@db/moorage', 1).views(1e6), closingLanes('sqlite:/data/moorage.sqlite', 4).views(1000)], [1, 2])
 })
 
 /** The pieces of the report of a revision. */

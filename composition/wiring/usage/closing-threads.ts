@@ -14,8 +14,19 @@ const heapMegabytes = 1024
 /** For what is young. With less, the intervals of a cluster are copied before they are passed on. */
 const youngMegabytes = 32
 
-/** Two threads read, which is short and mostly waits for the database. Writing takes longest: it leaves a core to requests. */
-export const closingLanes = (cores = availableParallelism()): MonthWork['lanes'] => ({ gather: Math.min(2, cores), views: Math.min(2, Math.max(1, cores - 1)) })
+/** The views of so many objects take ten seconds and more. */
+const manyObjects = 250_000
+
+/**
+ * Two threads read, which is short and mostly waits for the database. Writing takes longest: it leaves a core to requests, but for months of
+ * many objects on a database server, for which each thread waits a part of the time. With SQLite, requests wait for the thread that writes.
+ */
+export const closingLanes = (databaseUrl: string, cores = availableParallelism()): MonthWork['lanes'] => {
+  const all = Math.min(2, cores)
+  const polite = Math.min(2, Math.max(1, cores - 1))
+  const isServer = !databaseUrl.startsWith('sqlite:')
+  return { gather: all, views: (objectCount) => (isServer && objectCount >= manyObjects ? all : polite) }
+}
 
 /** The work of closing months on threads. */
 export interface ClosingThreads extends MonthWork {
@@ -27,13 +38,13 @@ export interface ClosingThreads extends MonthWork {
  * start when they are first needed and end when nothing is closed. A task that is stopped ends by itself, soon: it may be in the middle of
  * a file or of a statement.
  */
-export const makeClosingThreads = (place: ClosingPlace, lanes = closingLanes()): ClosingThreads => {
+export const makeClosingThreads = (place: ClosingPlace, lanes = closingLanes(place.databaseUrl)): ClosingThreads => {
   let pool: Piscina | undefined
   const start = (): Piscina =>
     new Piscina({
       filename: program.href,
       minThreads: 0,
-      maxThreads: Math.max(lanes.gather, lanes.views),
+      maxThreads: Math.max(lanes.gather, lanes.views(Number.POSITIVE_INFINITY)),
       idleTimeout: 10_000,
       env: threadEnvironment(),
       workerData: place,

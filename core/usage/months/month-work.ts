@@ -88,7 +88,7 @@ export interface ViewsTask extends Omit<ProductMonth, 'objects' | 'daysOf'> {
 /** The steps of closing a month that take time. Each call is a task of its own, so that they can run on several threads at the same time. */
 export interface MonthWork {
   /** How many tasks of each kind run at the same time. */
-  readonly lanes: { readonly gather: number; readonly views: number }
+  readonly lanes: { readonly gather: number; readonly views: (objectCount: number) => number }
   /** Reads the objects of clusters into spools. */
   gather(task: GatherTask, signal: AbortSignal): Promise<Gathered>
   writeViews(task: ViewsTask, signal: AbortSignal): Promise<void>
@@ -103,7 +103,7 @@ export interface MonthWorkDeps {
 
 /** Does the work where it is called. */
 export const makeMonthWork = (deps: MonthWorkDeps) => ({
-  lanes: { gather: 1, views: 1 },
+  lanes: { gather: 1, views: () => 1 },
   gather: async (task: GatherTask, stop: Stop): Promise<Gathered> => {
     const clusters: GatheredCluster[] = []
     let days: readonly DayUsage[] = []

@@ -67,15 +67,17 @@ export const makeGatherMonth = ({ inputs, settle, spools, digest, work }: Gather
     const products = usageProducts.map((product) => productOf(facts, read, product, month, days.get(product) ?? []))
     // What is shown of contracts beyond the segments: a contract without use, and a cluster on which another one comes first.
     for (const each of products) hash.add(`${JSON.stringify([each.contracts, each.clusters.map(({ contractIds }) => contractIds)])}\n`)
+    const objectCount = read.reduce((sum, each) => sum + each.objectCount, 0)
     return {
       inputHash: hash.end(),
       segments: read.flatMap((each) => [...each.segments.values()].flat()),
-      objectCount: read.reduce((sum, each) => sum + each.objectCount, 0),
+      objectCount,
       products,
       writeViews: async (monthId, stop, report) => {
-        const tasks = products.flatMap((each) => passesOf(each.product, work.lanes.views).map((parts): ViewsTask => ({ ...each, monthId, parts })))
+        const lanesOfViews = work.lanes.views(objectCount)
+        const tasks = products.flatMap((each) => passesOf(each.product, lanesOfViews).map((parts): ViewsTask => ({ ...each, monthId, parts })))
         let written = 0
-        await mapWithin(tasks, work.lanes.views, async (task) => {
+        await mapWithin(tasks, lanesOfViews, async (task) => {
           stop.throwIfAborted()
           await work.writeViews(task, stop)
           report((written += 1), tasks.length)
