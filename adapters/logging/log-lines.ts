@@ -27,6 +27,8 @@ export const makeBatchedLines = (options: BatchedLinesOptions): BatchedLines => 
   let dropped = 0
   let timer: NodeJS.Timeout | undefined
   let underWay: Buffer | undefined
+  /** Set while the rest of a batch waits for a slow reader. */
+  let retry: NodeJS.Timeout | undefined
   let isClosed = false
 
   const takeAll = (): Buffer => {
@@ -47,6 +49,7 @@ export const makeBatchedLines = (options: BatchedLinesOptions): BatchedLines => 
   }
 
   const sendRest = (): void => {
+    retry = undefined
     const rest = underWay
     if (rest === undefined) return
     write(fd, rest, (error, written) => {
@@ -54,7 +57,7 @@ export const makeBatchedLines = (options: BatchedLinesOptions): BatchedLines => 
       if (underWay === undefined) return
       const left = rest.subarray(written ?? 0)
       underWay = left.length > 0 ? left : undefined
-      if (error !== null) setTimeout(sendRest, 10).unref()
+      if (error !== null) retry = setTimeout(sendRest, 10).unref()
       else if (underWay !== undefined) sendRest()
       else if (waitingLength >= batchLength) send()
       else if (waiting.length > 0) schedule()
@@ -77,19 +80,28 @@ export const makeBatchedLines = (options: BatchedLinesOptions): BatchedLines => 
     },
     flushNow: () => {
       if (isClosed) return
-      writeAll(fd, takeAll(), () => (isClosed = true))
+      const rest = retry === undefined || underWay === undefined ? [] : [underWay]
+      if (retry !== undefined) underWay = undefined
+      clearTimeout(retry)
+      retry = undefined
+      writeAll(fd, Buffer.concat([...rest, takeAll()]), () => (isClosed = true))
     },
   }
 }
 
+/** How often, and how far apart, a reader that takes nothing is asked again: the end of the process waits for three seconds at most. */
+const [mostAttempts, attemptMs] = [1_500, 2]
+const pause = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
+
 const writeAll = (fd: number, bytes: Buffer, onClosed: () => void): void => {
   let rest = bytes
-  for (let attempts = 0; rest.length > 0 && attempts < 1000; attempts += 1) {
+  for (let attempts = 0; rest.length > 0 && attempts < mostAttempts; ) {
     try {
       rest = rest.subarray(writeSync(fd, rest))
     } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code === 'EAGAIN') continue
-      return onClosed()
+      if ((cause as NodeJS.ErrnoException).code !== 'EAGAIN') return onClosed()
+      attempts += 1
+      Atomics.wait(pause, 0, 0, attemptMs)
     }
   }
 }
