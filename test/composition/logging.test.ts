@@ -223,17 +223,3 @@ test('for people a step of longer work gives way to the next record, at a termin
   t.deepEqual(written(9), ['step one', clear, 'step [2J', clear, ' info  done\n', 'after', clear, ' warn  trouble\n'])
   t.deepEqual(written(undefined), [' info  done\n', ' warn  trouble\n'])
 })
-
-test('a slow reader gets every line of a process that ends', async (t) => {
-  const source = new URL('../../adapters/logging/log-lines.ts', import.meta.url).href
-  // A process that has used process.stdout has a pipe that does not wait for its reader.
-  const program = `import { makeBatchedLines } from '${source}'
-    void process.stdout.writable
-    const lines = makeBatchedLines({ fd: 1 })
-    for (let n = 0; n < 20000; n += 1) lines.add(n + ' ' + 'x'.repeat(40) + String.fromCharCode(10))
-    setTimeout(() => { lines.flushNow(); process.exit(0) }, 20)`
-  const text = await new Promise<string>((resolve, reject) => {
-    execFile('sh', ['-c', '"$0" --input-type=module --eval "$1" | (sleep 0.3; cat)', process.execPath, program], { maxBuffer: 4_000_000 }, (error, stdout) => (error === null ? resolve(stdout) : reject(error)))
-  })
-  t.deepEqual(text.trimEnd().split('\n').map((line) => Number.parseInt(line, 10)), Array.from({ length: 20_000 }, (_, n) => n))
-})
