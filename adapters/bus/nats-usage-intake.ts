@@ -23,7 +23,7 @@ export interface NatsUsageIntakeOptions extends Pick<KeptConnectionOptions, 'ser
   /** Resolves after the commit; never rejects. */
   readonly handle: (message: ReceivedMessage) => Promise<Fate>
   /** Called for each message that is not tried again because it cannot be set aside: its sender has too many there, or the stream is full. */
-  readonly onNoRoom: (message: ReceivedMessage) => void
+  readonly onNoRoom: () => void
 }
 
 const ackTimeoutMs = 5_000
@@ -95,21 +95,21 @@ export const makeNatsUsageIntake = ({ servers, login, log, subject, asideSubject
   let receiving: readonly ConsumerMessages[] = []
 
   /** Acknowledges a message after it is in the other stream. It is not delivered again if there is no room for it. */
-  const setAside = async (connection: NatsConnection, message: JsMsg, received: ReceivedMessage): Promise<void> => {
+  const setAside = async (connection: NatsConnection, message: JsMsg): Promise<void> => {
     const { jetstream, JetStreamApiError } = await jetStreamLibrary()
     try {
       await jetstream(connection, { timeout: ackTimeoutMs }).publish(asideSubject.replace('*', lastToken(message.subject)), message.data)
       message.ack()
     } catch (error) {
       if (!(error instanceof JetStreamApiError) || error.code !== storeFailed) throw error
-      onNoRoom(received)
+      onNoRoom()
       message.term()
     }
   }
   const takeFrom = (connection: NatsConnection, source: Source) => (message: JsMsg): void => {
-    const received = { subject: message.subject, body: message.data, isAside: source === aside, deliveries: message.info.deliveryCount }
-    const handled = handle(received)
-      .then((fate) => (fate.kind === 'aside' && !received.isAside ? setAside(connection, message, received) : settle(message, fate)))
+    const isAside = source === aside
+    const handled = handle({ subject: message.subject, body: message.data, isAside, deliveries: message.info.deliveryCount })
+      .then((fate) => (fate.kind === 'aside' && !isAside ? setAside(connection, message) : settle(message, fate)))
       .catch((error: unknown) => log.warn({ reason: (error as Error).message }, 'a message with usage events was not acknowledged, and comes again'))
       .finally(() => void underWay.delete(handled))
     underWay.add(handled)
