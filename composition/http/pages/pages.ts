@@ -89,7 +89,7 @@ export const makePages = (makeDocument: () => OpenApiDocument): Pages => {
   const described = (): Description => {
     if (made !== undefined) return made
     const document = makeDocument()
-    return (made = { json: packedAnswer('application/json; charset=utf-8', toWireJson(document), { Vary: 'Accept' }), page: makeDocsPage(document) })
+    return (made = { json: packedAnswer('application/json; charset=utf-8', `${toWireJson(document)}\n`, { Vary: 'Accept' }), page: makeDocsPage(document) })
   }
   const packed = (path: string, accept: string | undefined): PackedAnswer | undefined => {
     if (path === '/api/v1/openapi.json') return described().json
