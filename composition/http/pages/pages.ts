@@ -36,7 +36,7 @@ const accountPolicy = [
   "require-trusted-types-for 'script'",
 ].join('; ')
 
-const pageNames = ['confirm-email', 'reset-password', 'sign-in', 'accept-invitation'] as const
+const pageNames = ['account', 'confirm-email', 'reset-password', 'sign-in', 'accept-invitation'] as const
 
 /** The scripts of the account pages, by file name. */
 export const accountScripts = pageFiles('scripts/')
@@ -61,17 +61,8 @@ const makeAccountPages = (): ((path: string) => Answer | undefined) => {
   return (path) => answers.get(path)
 }
 
-const policy = [
-  "default-src 'none'",
-  `style-src ${inlineSource(pageStyle)}`,
-  'img-src data:',
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
-
 /** Returns the page at the address of the service, which describes the service and links further. `ownUrl` is that address. */
-export const startPage = (ownUrl: string): Answer => staticAnswer('text/html; charset=utf-8', renderPage('start', { ownUrl }), { 'Content-Security-Policy': policy })
+export const startPage = (ownUrl: string): Answer => staticAnswer('text/html; charset=utf-8', renderPage('start', { ownUrl }), { 'Content-Security-Policy': accountPolicy })
 
 const docsRoot = '/api/v1/docs'
 const operationsRoot = `${docsRoot}/operations/`

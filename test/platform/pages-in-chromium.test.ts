@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { Secret, TOTP } from 'otpauth'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { chromium as launcher } from 'playwright-core'
-import { chromium } from '../support/components/available.ts'
+import { launchBrowser, signInOn, violationsOf } from '../support/browser.ts'
 import { needing } from '../support/components/needing.ts'
 import type { TestService } from '../support/service.ts'
 import { adminLogin, adminPassword, startService } from '../support/service.ts'
@@ -13,15 +11,12 @@ let service: TestService
 let browser: Browser
 test.before(async () => {
   service = await startService({ settings: { MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted' } })
-  const args = ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run']
-  browser = await launcher.launch({ executablePath: (await chromium()) as string, args })
+  browser = await launchBrowser()
 })
 test.after.always(async () => {
   await browser?.close()
   await service?.stop()
 })
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 interface Opened {
   readonly page: Page
@@ -36,7 +31,8 @@ const openPage = async (path: string, options: BrowserContextOptions = {}): Prom
   const opened: Opened = { page, requested: [], problems: [] }
   page.on('request', (request) => opened.requested.push(new URL(request.url()).pathname))
   page.on('pageerror', (error) => opened.problems.push(error.message))
-  page.on('console', (message) => message.type() === 'error' && opened.problems.push(message.text()))
+  // A page that asks whether there is a session gets 401.
+  page.on('console', (message) => message.type() === 'error' && !/status of 401/.test(message.text()) && opened.problems.push(message.text()))
   await page.goto(service.baseUrl + path)
   return opened
 }
@@ -47,22 +43,14 @@ const openOperation = async (page: Page, id: string): Promise<void> => {
   await page.locator(`article[data-shown="${id}"]`).waitFor()
 }
 
-interface Violation {
-  readonly id: string
-  readonly nodes: readonly { readonly html: string }[]
-}
-
 for (const [device, options] of [
   ['a desktop', { viewport: { width: 1280, height: 900 } }],
   ['a phone in dark mode', { viewport: { width: 375, height: 800 }, colorScheme: 'dark' }],
 ] as const)
   test(`the documentation page on ${device} is narrow enough and has no fault of accessibility`, async (t) => {
-    // axe itself is an inline script.
     const { page } = await openPage('/api/v1/docs', { ...options, bypassCSP: true })
     await openOperation(page, 'authz.createRole')
-    await page.addScriptTag({ content: axe })
-    const violations = await page.evaluate<readonly Violation[]>('axe.run(document).then((result) => result.violations)')
-    t.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`), [])
+    t.deepEqual(await violationsOf(page), [])
     t.true((await page.evaluate<number>('document.documentElement.scrollWidth')) <= options.viewport.width)
     await page.context().close()
   })
@@ -89,9 +77,7 @@ test('a link of an error opens its operation', async (t) => {
 
 test('a change is sent with the session of a user who is signed in, and with a token', async (t) => {
   const { page } = await openPage('/sign-in')
-  await page.locator('#username').fill(adminLogin)
-  await page.locator('#password').fill(adminPassword)
-  await page.locator('#sign-in-form button').click()
+  await signInOn(page, adminLogin, adminPassword)
   await page.locator('#account:not([hidden])').waitFor()
   await page.goto(`${service.baseUrl}/api/v1/docs`)
   await openOperation(page, 'organizations.createOrganization')
@@ -107,5 +93,63 @@ test('a change is sent with the session of a user who is signed in, and with a t
   await page.context().clearCookies()
   await page.locator('#token').fill(service.adminToken)
   t.regex(await create('with-token'), /Status 201[\s\S]*"username": "with-token"/)
+  await page.context().close()
+})
+
+test('a user changes the own account on its page, from the profile to the second factor', async (t) => {
+  const password = 'rowing across 7 lakes'
+  const body = { username: 'paula', email: 'paula@example.com', password, must_change_password: false }
+  t.is((await service.send('POST', '/api/v1/admin/users', { token: service.adminToken, body })).status, 201)
+  const { page, problems } = await openPage('/account', { bypassCSP: true })
+  await signInOn(page, 'paula', password)
+  await page.locator('#parts:not([hidden])').waitFor()
+  t.deepEqual(await violationsOf(page), [])
+
+  const done = (text: string): Promise<void> => page.locator('#message', { hasText: text }).waitFor()
+  await page.locator('#full-name').fill('Paula Ferry')
+  await page.locator('#profile-form button').click()
+  await done('The profile is saved.')
+  await page.locator('#new-address').fill('paula@example.net')
+  await page.locator('#address-form button').click()
+  await done('A mail with a link is sent')
+  t.is(await page.locator('#addresses li').count(), 2)
+  await page.locator('#token-name').fill('laptop')
+  await page.locator('#token-form button').click()
+  await page.locator('#new-token:not([hidden])').waitFor()
+  const token = await page.locator('#new-token-text').innerText()
+  t.like((await service.send('GET', '/api/v1/user', { token })).json, { login: 'paula', full_name: 'Paula Ferry' })
+  await page.locator('#tokens button').click()
+  await done('The token is deleted.')
+  t.is((await service.send('GET', '/api/v1/user', { token })).status, 401)
+
+  await page.locator('#factor-offer').click()
+  const secret = Secret.fromBase32(await page.locator('#factor-key').innerText())
+  await page.locator('#first-code').fill(new TOTP({ secret }).generate())
+  await page.locator('#enroll-form button').click()
+  await page.locator('#recovery:not([hidden])').waitFor()
+  const [recoveryCode = ''] = (await page.locator('#recovery-codes').innerText()).split('\n')
+  await page.locator('#factor-password').fill(password)
+  await page.locator('#factor-code').fill(recoveryCode)
+  await page.locator('#factor-act').selectOption('disable')
+  await page.locator('#factor-form button').click()
+  await done('The second factor is off.')
+  t.deepEqual(problems, [])
+
+  await page.goto(`${service.baseUrl}/`)
+  await page.locator('#caller', { hasText: 'Signed in as paula.' }).waitFor()
+  await page.locator('#entrance a').click()
+  await page.locator('#leave').click()
+  await page.locator('#sign-in-form:not([hidden])').waitFor()
+  await page.context().close()
+})
+
+test('a code that is no longer valid leads to a new one', async (t) => {
+  const { page } = await openPage('/reset-password?code=0000-0000-0000')
+  await page.locator('#new-password').fill('rowing across 8 lakes')
+  await page.locator('#new-password-again').fill('rowing across 8 lakes')
+  await page.locator('#reset-form button').click()
+  await page.locator('#message.problem').waitFor()
+  t.true(await page.locator('#ask-form').isVisible())
+  t.true(await page.locator('#code').isVisible())
   await page.context().close()
 })
