@@ -36,7 +36,7 @@ const localTime = [
 const globalFetch = { selector: "MemberExpression[object.name='globalThis'][property.name='fetch']", message: fetchMessage }
 
 /** What the scripts of the pages use of the browser. */
-const browserGlobals = Object.fromEntries(['addEventListener', 'document', 'fetch', 'history', 'location', 'SwaggerUIBundle', 'URLSearchParams'].map((name) => [name, 'readonly']))
+const browserGlobals = Object.fromEntries(['addEventListener', 'document', 'fetch', 'history', 'location', 'DOMParser', 'URL', 'URLSearchParams'].map((name) => [name, 'readonly']))
 const asHtml = ['innerHTML', 'outerHTML', 'insertAdjacentHTML', 'write', 'writeln'].map((property) => ({
   property,
   message: 'Texts from the service are shown as text: use textContent.',

@@ -112,7 +112,7 @@ const whole = (name: string): string => post(name).join('')
 const closes = /\r\nConnection: close\r\n/i
 const untilHeads = (client: Client, count: number) => until(`${count} answers, not ${client.text().slice(0, 300)}`, () => (client.heads().length >= count ? true : undefined))
 /** Head, quotes and text. */
-const wholeLarge = (client: Client): number => (client.heads()[0]?.length ?? 0) + largeText.length + 2
+const wholeLarge = (client: Client): number => (client.heads()[0]?.length ?? 0) + largeText.length + 3
 const patient = { requests: 60_000, streams: 1000 }
 
 for (const [name, secure] of [['HTTP', false], ['HTTPS', true]] as const) {

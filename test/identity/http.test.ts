@@ -312,7 +312,7 @@ test('clients of this family ask for keys at sign-in: there are none', async (t)
   const token = await service.tokenFor('keyless')
   for (const path of ['/user/keys', '/user/gpg_keys', '/user/keys?page=1&limit=50']) {
     const { status, text } = await send('GET', path, { token })
-    t.deepEqual([status, text], [200, '[]'], path)
+    t.deepEqual([status, text], [200, '[]\n'], path)
     t.is((await send('GET', path)).status, 401)
   }
 })

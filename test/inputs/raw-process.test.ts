@@ -85,7 +85,7 @@ test.serial('a connection that sends nothing, and one that never reads, do no ha
   const idle = Array.from({ length: 200 }, () => connect(port, '127.0.0.1').on('error', () => undefined))
   const deaf = connect(port, '127.0.0.1').on('error', () => undefined)
   deaf.pause()
-  deaf.write(get(host, '/api/v1/docs/swagger-ui-bundle.js').repeat(20))
+  deaf.write(get(host, '/api/v1/openapi.json').repeat(20))
   for (const socket of idle) socket.write('GET /api/v1/ver')
   for (let i = 0; i < 20; i++) t.is((await service.send('GET', '/api/v1/version')).status, 200)
   for (const socket of [...idle, deaf]) socket.destroy()

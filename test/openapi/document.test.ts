@@ -10,7 +10,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import type { AssembledRoute } from '../../composition/assemble.ts'
 import type { OpenApiDocument, Operation } from '../../composition/http/openapi/document.ts'
-import { buildDocument } from '../../composition/http/openapi/document.ts'
+import { buildDocument, resolvedResponses } from '../../composition/http/openapi/document.ts'
 import { parseJson, toWireJson } from '../../core/kernel/json.ts'
 import { Instant, noted, optional, PathName, request } from '../../plugins/kit/codecs.ts'
 import type { Route } from '../../plugins/kit/route.ts'
@@ -83,10 +83,10 @@ test('what one declaration becomes', (t) => {
   t.deepEqual(Object.keys(edit.responses), ['200', '400', '401', '403', '404', '408', '409', '412', '413', '415', '422', '429', '431', '500', '501', '503'])
   t.is(edit['x-scope'], 'write:misc')
   t.deepEqual(edit['x-access'], { kind: 'granted', relation: 'edit', object: 'team', hiddenAs: 'not-found' })
-  t.regex(edit.responses['404']?.description ?? '', /BoatMissing/)
+  t.regex(resolvedResponses(document, edit)['404']?.description ?? '', /BoatMissing/)
   t.is(document.info['version'], '1.1.1')
   const create = document.paths['/boats']?.['post'] as Operation
-  t.regex(create.responses['400']?.description ?? '', /BoatSunk/)
+  t.regex(resolvedResponses(document, create)['400']?.description ?? '', /BoatSunk/)
   t.deepEqual(document.components.schemas['BoatOption'], {
     type: 'object',
     properties: {

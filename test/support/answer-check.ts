@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import type { AssembledRoute } from '../../composition/assemble.ts'
 import type { DocumentFacts, OpenApiDocument, Operation } from '../../composition/http/openapi/document.ts'
-import { buildDocument, documentPath } from '../../composition/http/openapi/document.ts'
+import { buildDocument, documentPath, resolvedResponses } from '../../composition/http/openapi/document.ts'
 import type { Response } from '../../composition/http/openapi/responses.ts'
 import type { Schema } from '../../composition/http/openapi/schema.ts'
 
@@ -79,8 +79,10 @@ export const makeAnswerCheck = (document: OpenApiDocument, root = '/api/v1'): An
     return [...missing, ...wrong]
   }
 
+  const responsesOf = onceFor((operation: Operation) => resolvedResponses(document, operation))
+
   const judged = (answer: SeenAnswer, operation: Operation): string | undefined => {
-    const listed = operation.responses[String(answer.status)]
+    const listed = responsesOf(operation)[String(answer.status)]
     // A proxied answer is the other side's: what it may hold is not ours to say. The platform's own refusals name their request.
     if (operation.responses['default'] !== undefined && !isOwnRefusal(answer)) return undefined
     if (listed === undefined) return `${operation.operationId} does not document the status ${answer.status}`

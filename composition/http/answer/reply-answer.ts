@@ -18,7 +18,7 @@ const jsonType = { 'Content-Type': 'application/json; charset=utf-8' }
 
 /** Returns JSON, with an entity tag on reads so that a poller transfers the bytes once. A read that creates a token has no tag. */
 const tagged = (route: Route, value: unknown, version: number | undefined, headers: Record<string, string>, makesToken = false): Answer => {
-  const body = value instanceof JsonText ? value.text : toWireJson(value)
+  const body = `${value instanceof JsonText ? value.text : toWireJson(value)}\n`
   if ((route.method !== 'GET' && version === undefined) || makesToken) return { status: route.ok.status, headers: { ...jsonType, ...headers }, body }
   const etag = entityTag(body, version)
   const all = { ...jsonType, ETag: etag, ...headers }

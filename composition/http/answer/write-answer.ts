@@ -231,7 +231,8 @@ const endLingering = (req: IncomingMessage, res: ServerResponse, body: Answer['b
 export const jsonAnswer = (status: number, value: unknown, headers: Answer['headers'] = {}): Answer => ({
   status,
   headers: { 'Content-Type': 'application/json; charset=utf-8', ...headers },
-  body: toWireJson(value),
+  // A terminal shows its prompt on a line of its own.
+  body: `${toWireJson(value)}\n`,
 })
 
 export const refusalAnswer = (refused: Refusal, dialect: Dialect, docsUrl: string, { operationId, ownAddress, requestId }: RequestContext): Answer =>

@@ -5,8 +5,8 @@ import type { BodySpec, Route, StreamRoute } from '../../../plugins/kit/route.ts
 import { streamOperationId } from '../../../plugins/kit/route.ts'
 import type { AssembledRoute } from '../../assemble.ts'
 import { listenerRoots } from '../../assemble.ts'
-import type { Responses } from './responses.ts'
-import { responsesOf, sharedHeaders, streamResponsesOf } from './responses.ts'
+import type { Components, Response, Responses } from './responses.ts'
+import { makeResponseRegistry, responsesOf, sharedHeaders, streamResponsesOf } from './responses.ts'
 import type { ParameterRef } from './parameters.ts'
 import { parametersOf, sharedParameters, streamParametersOf } from './parameters.ts'
 import type { Schema, SchemaRegistry } from './schema.ts'
@@ -106,7 +106,10 @@ export interface OpenApiDocument {
   readonly servers: readonly { readonly url: string; readonly description: string }[]
   readonly tags: readonly { readonly name: string; readonly description: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation | readonly object[]>>>>
-  readonly components: Readonly<Record<string, Readonly<Record<string, unknown>>>> & { readonly schemas: Readonly<Record<string, Schema>> }
+  readonly components: Readonly<Record<string, Readonly<Record<string, unknown>>>> & {
+    readonly schemas: Readonly<Record<string, Schema>>
+    readonly responses: Readonly<Record<string, Response>>
+  }
 }
 
 const describeAccess = (access: Access): object =>
@@ -125,7 +128,8 @@ const requestBodyOf = (body: BodySpec<unknown>, registry: SchemaRegistry): objec
 
 const bodyInQuery = 'The keys of the body may also be query parameters, which take precedence.'
 
-const jsonOperation = (route: Route, gate: Gate, registry: SchemaRegistry): Operation => {
+const jsonOperation = (route: Route, gate: Gate, components: Components): Operation => {
+  const registry = components.schemas
   const { body, scope } = route
   const isInQuery = body?.orQuery === true
   const description = [route.description, isInQuery ? bodyInQuery : undefined].filter((part) => part !== undefined).join(' ')
@@ -138,22 +142,22 @@ const jsonOperation = (route: Route, gate: Gate, registry: SchemaRegistry): Oper
     security: securityOf(route.access),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined || isInQuery ? {} : { requestBody: requestBodyOf(body, registry) }),
-    responses: responsesOf(route, registry),
+    responses: responsesOf(route, components),
     'x-gate': gate,
     'x-access': describeAccess(route.access),
     ...(scope === undefined ? {} : { 'x-scope': `${scope.level}:${scope.category}` }),
   }
 }
 
-const streamOperation = (route: StreamRoute, gate: Gate, method: string, registry: SchemaRegistry): Operation => ({
+const streamOperation = (route: StreamRoute, gate: Gate, method: string, components: Components): Operation => ({
   operationId: streamOperationId(route, method),
   summary: route.summary,
   ...definedFields({ description: route.description }),
   tags: [route.tag],
   security: securityOf(route.access),
-  parameters: streamParametersOf(route, registry),
+  parameters: streamParametersOf(route, components.schemas),
   ...(method === 'get' ? {} : { requestBody: { description: 'Forwarded unchanged.', content: { '*/*': { schema: {} } } } }),
-  responses: streamResponsesOf(route, registry),
+  responses: streamResponsesOf(route, components),
   'x-gate': gate,
   'x-access': describeAccess(route.access),
   'x-scope': `${method === 'get' ? 'read' : 'write'}:${route.scopeCategory}`,
@@ -179,13 +183,13 @@ const info = (deployment: Deployment): OpenApiDocument['info'] => ({
 
 /** Returns the document of the given routes: exactly what this deployment serves. */
 export const buildDocument = (routes: readonly AssembledRoute[], facts: DocumentFacts): OpenApiDocument => {
-  const registry = makeSchemaRegistry()
+  const shared: Components = { schemas: makeSchemaRegistry(), responses: makeResponseRegistry() }
   const paths: Paths = {}
   for (const route of routes) {
     const { bound, gate } = route
     const item = pathItem(paths, route, facts)
-    if (bound.kind === 'json') item[bound.route.method.toLowerCase()] = jsonOperation(bound.route, gate, registry)
-    else for (const method of bound.route.methods) item[method.toLowerCase()] = streamOperation(bound.route, gate, method.toLowerCase(), registry)
+    if (bound.kind === 'json') item[bound.route.method.toLowerCase()] = jsonOperation(bound.route, gate, shared)
+    else for (const method of bound.route.methods) item[method.toLowerCase()] = streamOperation(bound.route, gate, method.toLowerCase(), shared)
   }
   const used = new Set(routes.map(({ bound }) => bound.route.tag))
   return {
@@ -194,6 +198,21 @@ export const buildDocument = (routes: readonly AssembledRoute[], facts: Document
     servers: [{ url: facts.baseUrl + listenerRoots.api, description: 'This installation' }],
     tags: documentTags.filter((tag) => used.has(tag.name)),
     paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
-    components: { schemas: registry.all(), parameters: sharedParameters, headers: sharedHeaders, securitySchemes: securitySchemes(facts.sessionCookie) },
+    components: {
+      schemas: shared.schemas.all(),
+      responses: shared.responses.all(),
+      parameters: sharedParameters,
+      headers: sharedHeaders,
+      securitySchemes: securitySchemes(facts.sessionCookie),
+    },
   }
 }
+
+/** Returns the responses of an operation by status, with references resolved. */
+export const resolvedResponses = ({ components }: OpenApiDocument, { responses }: Operation): Readonly<Record<string, Response>> =>
+  Object.fromEntries(
+    Object.entries(responses).flatMap(([status, response]) => {
+      const found = '$ref' in response ? components.responses[response.$ref.slice('#/components/responses/'.length)] : response
+      return found === undefined ? [] : [[status, found]]
+    }),
+  )

@@ -1,4 +1,6 @@
+import { STATUS_CODES } from 'node:http'
 import type { FailureType } from '../../../core/kernel/failure.ts'
+import { toWireJson } from '../../../core/kernel/json.ts'
 import { ErrorBody } from '../../../plugins/kit/client.ts'
 import type { ReplySpec } from '../../../plugins/kit/reply.ts'
 import type { Route, StreamRoute } from '../../../plugins/kit/route.ts'
@@ -97,16 +99,48 @@ const headersOfStatus: Readonly<Record<number, readonly string[]>> = {
   503: ['Retry-After'],
 }
 
+const isReplayed = (status: number, isReplayable: boolean): boolean => isReplayable && status < 500 && status !== 429
+
 /** Returns the headers of a refusal. The refusal of a keyed change may be a replay. */
 const refusalHeaders = (status: number, isReplayable: boolean): Headers =>
-  refer('X-Request-Id', 'Set-Cookie-Session', ...(headersOfStatus[status] ?? []), ...(isReplayable && status < 500 && status !== 429 ? ['Idempotency-Replayed'] : []))
+  refer('X-Request-Id', 'Set-Cookie-Session', ...(headersOfStatus[status] ?? []), ...(isReplayed(status, isReplayable) ? ['Idempotency-Replayed'] : []))
 
 export interface Response {
   readonly description: string
   readonly headers?: Headers
   readonly content?: Readonly<Record<string, { readonly schema: Schema; readonly example?: unknown }>>
 }
-export type Responses = Readonly<Record<string, Response>>
+export interface ResponseRef {
+  readonly $ref: string
+}
+export type Responses = Readonly<Record<string, Response | ResponseRef>>
+
+/** The responses that operations share, collected as they occur. */
+export interface ResponseRegistry {
+  /** Returns a reference to a named response. Throws when two different responses have the same name. */
+  reference(name: string, response: Response): ResponseRef
+  /** Returns every named response, sorted by name. */
+  all(): Readonly<Record<string, Response>>
+}
+
+export const makeResponseRegistry = (): ResponseRegistry => {
+  const responses = new Map<string, Response>()
+  return {
+    reference: (name, response) => {
+      const known = responses.get(name)
+      if (known === undefined) responses.set(name, response)
+      else if (toWireJson(known) !== toWireJson(response)) throw new Error(`Two different responses are both named ${name}.`)
+      return { $ref: `#/components/responses/${name}` }
+    },
+    all: () => Object.fromEntries([...responses].sort(([a], [b]) => (a < b ? -1 : 1))),
+  }
+}
+
+/** The components of a document that its operations refer to. */
+export interface Components {
+  readonly schemas: SchemaRegistry
+  readonly responses: ResponseRegistry
+}
 
 const isJsonType = (type: string): boolean => /^application\/(?:[\w.-]+\+)?json\b/.test(type)
 
@@ -215,11 +249,23 @@ const errorResponse = (status: number, tags: readonly string[], error: Schema, i
   }
 }
 
+const dialectNames: Readonly<Record<Dialect, string>> = { platform: '', marketplace: 'Marketplace', metering: 'Metering', kubernetes: 'Kubernetes' }
+
+/** Returns the component name of an error response: everything on which its content depends. */
+const errorName = (status: number, tags: readonly string[], dialect: Dialect, isReplayable: boolean): string => {
+  const reason = (STATUS_CODES[status] ?? String(status)).replaceAll(/[^A-Za-z]/g, '')
+  return [`${dialectNames[dialect]}${reason}`, ...tags, ...(isReplayable ? ['Replayable'] : [])].join('_')
+}
+
+interface Refusing extends Pick<Route, 'statusOf'> {
+  readonly dialect?: Dialect
+}
+
 const errorResponses = (
   statuses: readonly number[],
   failures: readonly FailureType<string>[],
-  route: Pick<Route, 'statusOf'> & { readonly dialect?: Dialect },
-  registry: SchemaRegistry,
+  route: Refusing,
+  { schemas, responses }: Components,
   isReplayable: boolean,
 ): Responses => {
   const tagsByStatus = new Map<number, string[]>(statuses.map((status) => [status, []]))
@@ -227,10 +273,13 @@ const errorResponses = (
     const status = statusOfFailure(failure, route)
     tagsByStatus.set(status, [...(tagsByStatus.get(status) ?? []), failure.tag])
   }
-  const error = errorSchemas[route.dialect ?? 'platform'](registry)
-  const beforeRouting = errorSchemas.platform(registry)
+  const refer = (status: number, tags: readonly string[]): ResponseRef => {
+    const dialect = refusedBeforeRouting.includes(status) ? 'platform' : (route.dialect ?? 'platform')
+    const name = errorName(status, tags, dialect, isReplayed(status, isReplayable))
+    return responses.reference(name, errorResponse(status, tags, errorSchemas[dialect](schemas), isReplayable))
+  }
   const sorted = [...tagsByStatus].sort(([a], [b]) => a - b)
-  return Object.fromEntries(sorted.map(([status, tags]) => [String(status), errorResponse(status, [...new Set(tags)], refusedBeforeRouting.includes(status) ? beforeRouting : error, isReplayable)]))
+  return Object.fromEntries(sorted.map(([status, tags]) => [String(status), refer(status, [...new Set(tags)].sort())]))
 }
 
 const redirectResponse: Response = {
@@ -238,17 +287,22 @@ const redirectResponse: Response = {
   headers: redirectHeaders,
 }
 
+const notModifiedResponse: Response = { description: 'Unchanged since the ETag in `If-None-Match`.', headers: notModifiedHeaders }
+
+const isConditional = ({ method, ok }: Route): boolean =>
+  method === 'GET' && ok.kind !== 'feed' && (ok.codec !== undefined || ['binary', 'streamed'].includes(ok.kind))
+
 /** Returns every status that a route may answer, with the form of its body. */
-export const responsesOf = (route: Route, registry: SchemaRegistry): Responses => ({
-  [String(route.ok.status)]: okResponse(route, registry),
-  ...(route.method === 'GET' && route.ok.kind !== 'feed' && (route.ok.codec !== undefined || ['binary', 'streamed'].includes(route.ok.kind)) ? { 304: { description: 'Unchanged since the ETag in `If-None-Match`.', headers: notModifiedHeaders } } : {}),
+export const responsesOf = (route: Route, components: Components): Responses => ({
+  [String(route.ok.status)]: okResponse(route, components.schemas),
+  ...(isConditional(route) ? { 304: components.responses.reference('NotModified', notModifiedResponse) } : {}),
   ...(route.ok.isEmptyToo === true ? { 204: { description: 'Done, no body', headers: okHeaders(route) } } : {}),
-  ...Object.fromEntries((route.ok.redirects ?? []).map((status) => [String(status), redirectResponse])),
-  ...errorResponses(generalStatuses(route), route.failures, route, registry, isKeyed(route)),
+  ...Object.fromEntries((route.ok.redirects ?? []).map((status) => [String(status), components.responses.reference('Redirect', redirectResponse)])),
+  ...errorResponses(generalStatuses(route), route.failures, route, components, isKeyed(route)),
 })
 
 /** Returns the responses of a stream route: any answer of the remote side, and the route's own refusals. */
-export const streamResponsesOf = (route: StreamRoute, registry: SchemaRegistry): Responses => ({
-  default: { description: "The response of the target, forwarded unchanged.", headers: streamHeaders, content: { '*/*': { schema: {} } } },
-  ...errorResponses([400, 401, 403, 404, 408, 422, 429, 431, 500, 501, 503], route.failures, { dialect: 'kubernetes' }, registry, false),
+export const streamResponsesOf = (route: StreamRoute, components: Components): Responses => ({
+  default: { description: 'The response of the target, forwarded unchanged.', headers: streamHeaders, content: { '*/*': { schema: {} } } },
+  ...errorResponses([400, 401, 403, 404, 408, 422, 429, 431, 500, 501, 503], route.failures, { dialect: 'kubernetes' }, components, false),
 })

@@ -41,6 +41,8 @@ const basicToken = (login: string, password: string, isToken: (text: string) => 
   return undefined
 }
 
+const bareToken = 'The Authorization header has an access token without the word before it: send "Authorization: token ACCESS_TOKEN" or "Authorization: Bearer ACCESS_TOKEN".'
+
 const decodeBasic = (encoded: string): { login: string; password: string } | undefined => {
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(encoded)) return undefined
   let text: string
@@ -56,7 +58,7 @@ const decodeBasic = (encoded: string): { login: string; password: string } | und
 const fromHeader = (req: IncomingMessage, header: string, isToken: (text: string) => boolean): Carried => {
   if (header.length > maxCredentialLength) return bad('The Authorization header is too long.')
   const match = /^([A-Za-z]+) +(\S+)$/.exec(header.trim())
-  if (match === null) return bad('The Authorization header is not of a form that is understood.')
+  if (match === null) return bad(isToken(header.trim()) ? bareToken : 'The Authorization header is not of a form that is understood.')
   const scheme = (match[1] as string).toLowerCase()
   const value = match[2] as string
   if (scheme === 'token' || scheme === 'bearer') return { kind: 'one', credential: tokenCredential(value) }

@@ -3,6 +3,7 @@ import { isRight, left, right } from 'fp-ts/lib/Either.js'
 import type * as t from 'io-ts'
 import type { ParsedJson } from '../../../core/kernel/json.ts'
 import { isObject, maxJsonDepth, parseJson, reservedKey } from '../../../core/kernel/json.ts'
+import { jsonFault } from '../../../core/kernel/json-fault.ts'
 import { optionalInner, repeatedItem } from '../../../plugins/kit/codecs.ts'
 import type { Route } from '../../../plugins/kit/route.ts'
 import type { Refusal } from '../answer/failure-response.ts'
@@ -121,7 +122,7 @@ export const decodeBody = (route: Route, text: string | undefined, params: URLSe
   const spec = route.body
   if (spec === undefined) return right(undefined)
   const parsed = text === undefined ? { ok: true as const, value: spec.whenAbsent } : parseJson(text)
-  if (!parsed.ok) return left(unparsed(spec, parsed))
+  if (!parsed.ok) return left(unparsed(spec, parsed, text ?? ''))
   const value = spec.orQuery === true ? withQueryKeys(parsed.value, Object.keys(propsOf(spec.codec)), params) : parsed.value
   const decoded = decodeWith(spec.codec, value)
   if (decoded.ok) return right(decoded.value)
@@ -131,12 +132,20 @@ export const decodeBody = (route: Route, text: string | undefined, params: URLSe
   return left(refusal(spec.refusedAs ?? 422, 'InvalidBody', `${problem}: ${errors.join('; ')}.`, { errors }))
 }
 
-const unparsed = (spec: NonNullable<Route['body']>, parsed: ParsedJson & { readonly ok: false }): Refusal => {
+/** The longest text in which the place of a fault is looked for: to look takes longer than to parse. */
+const longestLookedAt = 262_144
+
+const malformed = (text: string): string => {
+  const place = text.length > longestLookedAt ? undefined : jsonFault(text)
+  return place === undefined ? 'The body is not valid JSON.' : `The body is not valid JSON: see line ${place.line}, column ${place.column}.`
+}
+
+const unparsed = (spec: NonNullable<Route['body']>, parsed: ParsedJson & { readonly ok: false }, text: string): Refusal => {
   switch (parsed.why) {
     case 'depth':
       return refusal(400, 'MalformedBody', `The body nests deeper than ${maxJsonDepth} levels.`)
     case 'syntax':
-      return refusal(spec.malformedAs ?? 400, 'MalformedBody', 'The body is not valid JSON.')
+      return refusal(spec.malformedAs ?? 400, 'MalformedBody', malformed(text))
     case 'repeated-key':
       return refusal(spec.refusedAs ?? 422, 'InvalidBody', `The body is not valid: the key "${parsed.key.slice(0, 64)}" is repeated in one object.`)
     case 'reserved-key':

@@ -47,7 +47,7 @@ export const refuseUpgrade = (socket: Duplex, refused: Refusal, docsUrl: string,
     ['X-Request-Id', requestId],
     ...Object.entries(refused.headers ?? {}),
   ]
-  answerAndClose(socket, refused.status, headers, Buffer.from(toWireJson(errorBody(dialect, refused, docsUrl, requestId))))
+  answerAndClose(socket, refused.status, headers, Buffer.from(`${toWireJson(errorBody(dialect, refused, docsUrl, requestId))}\n`))
 }
 
 /** Refuses like `refuseUpgrade`, and records the refusal for the access log. */

@@ -80,6 +80,10 @@ export interface AuthenticateTokenDeps {
 
 const badToken = (): Failure<'NotAuthenticated'> => NotAuthenticated('The access token is not valid.')
 
+/** Only its holder can send the token, so its expiry is no secret. */
+const expiredToken = (at: Date): Failure<'NotAuthenticated'> =>
+  NotAuthenticated(`The access token expired at ${at.toISOString().slice(0, 19)}Z; make a new one.`)
+
 /** Authenticates the owner of an access token in one query, which includes the profile if requested. */
 const makeAuthenticateToken =
   (deps: AuthenticateTokenDeps, mark: MarkUsed) =>
@@ -88,15 +92,15 @@ const makeAuthenticateToken =
     const hash = deps.digest.digest(token)
     const grant = await (loads === 'profile' ? deps.credentials.tokenWithProfileByHash(hash) : deps.credentials.tokenByHash(hash))
     const now = deps.clock.now()
-    if (grant === undefined || !grant.account.isEnabled || isExpired(grant, now)) return left(badToken())
+    if (grant === undefined || !grant.account.isEnabled) return left(badToken())
+    if (grant.expiresAt !== undefined && isPast(grant.expiresAt, now)) return left(expiredToken(grant.expiresAt))
     if (isMarkDue(grant.lastUsedAt, now)) {
       mark(`token ${grant.tokenId}`, now, () => deps.credentials.markTokenUsed(grant.tokenId, grant.account.userId, now))
     }
     return right(tokenPrincipal(grant))
   }
 
-const isExpired = (grant: TokenGrant, now: Date): boolean =>
-  grant.expiresAt !== undefined && grant.expiresAt.getTime() <= now.getTime()
+const isPast = (at: Date, now: Date): boolean => at.getTime() <= now.getTime()
 
 const tokenPrincipal = (grant: TokenGrant): Principal & { readonly profile?: User } => ({
   userId: grant.account.userId,

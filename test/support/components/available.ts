@@ -1,5 +1,6 @@
 import { connectControlPlane, type ControlPlaneAccess } from './control-plane-access.ts'
 import { startControlPlane } from './control-plane.ts'
+import { findChromium } from './chromium.ts'
 import { findGo } from './go-build.ts'
 import { spokeControlPlane } from './spoke-control-plane.ts'
 import { findHelm, type HelmCommands } from './helm.ts'
@@ -61,6 +62,11 @@ export function natsServer(): Promise<string | undefined> {
 /** The path of the go command, or `undefined` when switched off. */
 export function go(): Promise<string | undefined> {
   return once('go', async () => process.env[environmentNames.go] ?? findGo())
+}
+
+/** The path of Chromium, or `undefined` when switched off. */
+export function chromium(): Promise<string | undefined> {
+  return once('chromium', async () => findChromium())
 }
 
 function once<T>(name: ComponentName, start: () => Promise<T>): Promise<T | undefined> {

@@ -1,6 +1,7 @@
 import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { cached } from './cache-folder.ts'
+import { installDebianPackages } from './debian-package.ts'
 import { withProgress, type Say } from './progress.ts'
 import { findExecutable, isExecutable, mustRun, runCommand } from './run-command.ts'
 
@@ -24,7 +25,9 @@ export async function findMariaDbBinaries(say: Say): Promise<MariaDbBinaries> {
   const apt = findExecutable('apt-get')
   if (apt === undefined) throw new Error(`mariadbd was not found, and there is no apt-get to fetch it with: ${help}`)
   if (process.getuid?.() === 0) {
-    await withProgress(say, `installing ${packageNames}`, () => install(apt))
+    await installDebianPackages(debianPackages, say).catch((cause: unknown) => {
+      throw new Error(`${cause instanceof Error ? cause.message : String(cause)}: ${help}`, { cause })
+    })
     const installed = onThisMachine()
     if (installed !== undefined) return installed
     throw new Error(`${packageNames} was installed, but mariadbd is still not on PATH or in /usr/sbin`)
@@ -38,15 +41,6 @@ function onThisMachine(): MariaDbBinaries | undefined {
   const installDb = findExecutable('mariadb-install-db')
   if (server === undefined || installDb === undefined) return undefined
   return { server, installDb, unpackedAt: undefined, environment: process.env }
-}
-
-async function install(apt: string): Promise<void> {
-  const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  const installing = () => runCommand(apt, ['install', '-y', '--no-install-recommends', ...debianPackages], { environment })
-  // The lists of a machine that was just made are missing or old.
-  await runCommand(apt, ['update'], { environment })
-  const result = await installing()
-  if (result.status !== 0) throw new Error(`apt-get could not install ${packageNames}: ${help}\n${result.stderr}`)
 }
 
 /** Downloads the package and what it needs that is not installed, and unpacks them; no rights are needed. */

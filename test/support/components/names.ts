@@ -11,6 +11,7 @@ export const components = {
   helm: { what: 'the helm command, versions 3 and 4', needs: [] },
   nats: { what: 'the nats-server command', needs: [] },
   go: { what: 'the go command', needs: [] },
+  chromium: { what: 'Chromium, for the pages', needs: [] },
 } as const satisfies Record<string, { readonly what: string; readonly needs: readonly string[] }>
 
 export type ComponentName = keyof typeof components
@@ -28,6 +29,7 @@ export const environmentNames = {
   helm4: 'MOORAGE_TEST_HELM4',
   nats: 'MOORAGE_TEST_NATS_SERVER',
   go: 'MOORAGE_TEST_GO',
+  chromium: 'MOORAGE_TEST_CHROMIUM',
 } as const
 
 /** True when the run was started with `--without` this component, or without one that it needs. */

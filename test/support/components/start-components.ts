@@ -1,4 +1,5 @@
 import { startControlPlane } from './control-plane.ts'
+import { findChromium } from './chromium.ts'
 import { findGo, goBuilt } from './go-build.ts'
 import { findKubectl } from './kubectl.ts'
 import { findHelm } from './helm.ts'
@@ -42,6 +43,7 @@ const starters: Readonly<Record<ComponentName, (say: Say) => Promise<Started>>> 
     const { helm3, helm4 } = await findHelm(say)
     return { environment: { [environmentNames.helm3]: helm3, [environmentNames.helm4]: helm4 } }
   },
+  chromium: async (say) => ({ environment: { [environmentNames.chromium]: await findChromium(say) } }),
   go: async () => ({ environment: { [environmentNames.go]: findGo() } }),
   // Each test file starts servers of its own: their configuration carries the keys of one database.
   nats: async (say) => ({ environment: { [environmentNames.nats]: await findNatsServer(say) } }),

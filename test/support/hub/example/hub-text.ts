@@ -22,7 +22,7 @@ The test hub runs. Ctrl-C ends it.
   SPOKE is a cluster without an agent yet: import it, and its agent starts.
 
 The service must accept clusters on this machine: MOORAGE_KUBERNETES_ALLOW=public,private,loopback npm start
-BASE, ADMIN, JSON and the organization acme are those of the README. Then:
+BASE, ADMIN, JSON and the organization acme are those of docs/quick-start.md. Then:
 
   kubectl --kubeconfig $HUB get managedclusters,managedclustersets
   node -p 'JSON.stringify({ basicInfo: { name: "hub", displayName: "Hub" }, provider: { accessConfig: require("fs").readFileSync(process.argv[1], "utf8") } })' $HUB > import.json

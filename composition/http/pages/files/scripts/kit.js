@@ -1,7 +1,8 @@
 /** The module that all scripts of the account pages share. Texts from the service are shown as text, never as HTML. */
 export const byId = (id) => document.getElementById(id)
 
-const csrfToken = () => {
+/** Returns the value that a change with the session cookie must carry. */
+export const csrfToken = () => {
   for (const cookie of document.cookie.split('; ')) if (cookie.startsWith('_csrf=')) return decodeURIComponent(cookie.slice(6))
   return undefined
 }

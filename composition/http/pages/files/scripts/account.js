@@ -1,0 +1,176 @@
+import { ask, byId, onSubmit, tell } from './kit.js'
+import { signIn, signOut } from './sign-in-form.js'
+
+const settings = '/user/settings'
+
+/** Runs one call. Says `done` when it succeeded, or else why not; returns its answer only when it succeeded. */
+const act = async (done, method, path, body) => {
+  const answer = await ask(method, path, body)
+  const isDone = answer.status >= 200 && answer.status < 300
+  tell(isDone ? done : answer.message, !isDone)
+  return isDone ? answer : undefined
+}
+
+const element = (name, text) => {
+  const made = document.createElement(name)
+  made.textContent = text
+  return made
+}
+
+/** A button in a row of a list. Its name says what it is about. */
+const button = (text, about, run) => {
+  const made = element('button', text)
+  made.type = 'button'
+  made.setAttribute('aria-label', text + ': ' + about)
+  made.addEventListener('click', run)
+  return made
+}
+
+const fill = (listId, rows, none) => byId(listId).replaceChildren(...(rows.length === 0 ? [element('li', none)] : rows))
+
+const row = (text, ...buttons) => {
+  const made = element('li', text + ' ')
+  made.append(...buttons)
+  return made
+}
+
+const day = (seconds) => new Date(seconds * 1000).toLocaleString()
+
+const list = async (path) => {
+  const { status, json, message } = await ask('GET', path)
+  if (status === 200 && Array.isArray(json)) return json
+  tell(message, true)
+  return []
+}
+
+const profileFields = ['full_name', 'website', 'location', 'description']
+
+const showProfile = async () => {
+  const { status, json, message } = await ask('GET', settings + '/profile')
+  if (status !== 200) return tell(message, true)
+  const form = byId('profile-form')
+  for (const name of profileFields) form.elements[name].value = json[name] ?? ''
+  form.elements['keep_email_private'].checked = json.keep_email_private === true
+}
+
+const showAddresses = async () => {
+  const rows = (await list(settings + '/account/email')).map(({ id, email, verified, primary }) => {
+    const facts = [email, primary ? '(primary)' : '', verified ? '' : '(not confirmed)'].filter((fact) => fact !== '').join(' ')
+    const change = (text, done, method, path, body) => button(text, email, async () => (await act(done, method, path, body)) && showAddresses())
+    const path = settings + '/account/email'
+    return row(
+      facts,
+      ...(verified && !primary ? [change('Make it the primary one', 'It is the primary address now.', 'POST', path + '?_method=PRIMARY&id=' + id)] : []),
+      ...(verified ? [] : [change('Send the mail again', 'The mail is sent.', 'POST', path + '?_method=SENDACTIVATION&id=' + id)]),
+      ...(primary ? [] : [change('Remove', 'The address is removed.', 'DELETE', '/user/emails', { emails: [email] })]),
+    )
+  })
+  fill('addresses', rows, 'No address.')
+}
+
+const showFactor = async () => {
+  const { json } = await ask('GET', settings + '/security')
+  byId('factor-on').hidden = json.twoFAEnrolled !== true
+  byId('factor-off').hidden = json.twoFAEnrolled === true
+}
+
+const showCodes = (text) => {
+  byId('recovery-codes').textContent = text
+  byId('recovery').hidden = text === ''
+}
+
+const showTokens = async () => {
+  const rows = (await list(settings + '/tokens/access-tokens')).map(({ id, name, tokenLastEight, expDate, scopes, hasUsed, updatedAt }) => {
+    const facts = [name, '…' + tokenLastEight, scopes.join(' '), expDate === 0 ? 'never expires' : 'expires ' + day(expDate), hasUsed ? 'last used ' + day(updatedAt) : 'never used']
+    return row(facts.join(', '), button('Delete', name, async () => (await act('The token is deleted.', 'DELETE', settings + '/tokens/access-tokens/' + id)) && showTokens()))
+  })
+  fill('tokens', rows, 'No access tokens.')
+}
+
+const showSessions = async () => {
+  const path = settings + '/security/sessions'
+  const rows = (await list(path)).map(({ id, isActiveSession, lastAccessed, ip, user_agent }) => {
+    const facts = [user_agent === '' ? 'unknown program' : user_agent, ip, 'last used ' + day(lastAccessed), ...(isActiveSession ? ['this session'] : [])]
+    const end = button('End', facts[0], async () => (await act('The session is ended.', 'DELETE', path + '/' + id + '/revoke')) && showSessions())
+    return isActiveSession ? row(facts.join(', ')) : row(facts.join(', '), end)
+  })
+  fill('sessions', rows, 'No sessions.')
+}
+
+onSubmit('profile-form', async () => {
+  const { elements } = byId('profile-form')
+  const changed = Object.fromEntries(profileFields.map((name) => [name, elements[name].value]))
+  await act('The profile is saved.', 'POST', settings + '/profile', { ...changed, keep_email_private: elements['keep_email_private'].checked })
+})
+
+onSubmit('address-form', async () => {
+  if ((await act('A mail with a link is sent to the address.', 'POST', settings + '/account/email', { email: byId('new-address').value.trim() })) === undefined) return
+  byId('address-form').reset()
+  await showAddresses()
+})
+
+onSubmit('password-form', async () => {
+  const [old_password, password, retype] = ['present-password', 'next-password', 'next-password-again'].map((id) => byId(id).value)
+  const body = { old_password, password, retype, revoke_tokens: byId('revoke-tokens').checked }
+  if ((await act('The password is changed. Your other sessions are ended.', 'POST', settings + '/account/password', body)) === undefined) return
+  byId('password-form').reset()
+  await Promise.all([showSessions(), showTokens()])
+})
+
+byId('factor-offer').addEventListener('click', async () => {
+  const offer = await act('', 'GET', settings + '/security/twofa/enroll')
+  if (offer === undefined) return
+  byId('factor-key').textContent = offer.json.twoFASecret
+  byId('factor-picture').src = offer.json.twoFAImageURL
+  byId('enroll-form').hidden = false
+  byId('first-code').focus()
+})
+
+onSubmit('enroll-form', async () => {
+  const enrolled = await act('The second factor is on.', 'POST', settings + '/security/twofa/enroll', { passCode: byId('first-code').value.trim() })
+  byId('first-code').value = ''
+  if (enrolled === undefined) return
+  byId('enroll-form').hidden = true
+  byId('factor-key').textContent = ''
+  byId('factor-picture').removeAttribute('src')
+  showCodes(enrolled.json)
+  await Promise.all([showFactor(), showSessions()])
+})
+
+onSubmit('factor-form', async () => {
+  const what = byId('factor-act').value
+  const proof = { password: byId('factor-password').value, passCode: byId('factor-code').value.trim() }
+  const done = await act(what === 'disable' ? 'The second factor is off.' : 'The codes before no longer work.', 'POST', settings + '/security/twofa/' + what, proof)
+  byId('factor-code').value = ''
+  if (done === undefined) return
+  byId('factor-form').reset()
+  showCodes(what === 'disable' ? '' : done.json)
+  await Promise.all([showFactor(), showSessions()])
+})
+
+onSubmit('token-form', async () => {
+  const days = byId('token-days').value.trim()
+  const expTime = days === '' ? 0 : Math.floor(Date.now() / 1000) + Number(days) * 86_400
+  const scopes = byId('token-scopes').value.split(/[\s,]+/).filter((scope) => scope !== '')
+  const made = await act('The token is made.', 'POST', settings + '/tokens/access-tokens', { name: byId('token-name').value.trim(), expTime, scopes })
+  if (made === undefined) return
+  byId('token-form').reset()
+  byId('new-token-text').textContent = made.json.token
+  byId('new-token').hidden = false
+  await showTokens()
+})
+
+byId('end-others').addEventListener('click', async () => (await act('All other sessions are ended.', 'DELETE', settings + '/security/sessions')) && showSessions())
+
+byId('leave').addEventListener('click', async () => {
+  byId('parts').hidden = true
+  showCodes('')
+  byId('new-token').hidden = true
+  byId('new-token-text').textContent = ''
+  await signOut()
+})
+
+await signIn(async () => {
+  await Promise.all([showProfile(), showAddresses(), showFactor(), showTokens(), showSessions()])
+  byId('parts').hidden = false
+})

@@ -1,0 +1,11 @@
+import { ask, byId, csrfToken } from './kit.js'
+
+// Without the cookie of a session there is nobody to ask for.
+const { status, json } = csrfToken() === undefined ? { status: 401, json: {} } : await ask('GET', '/user/settings/profile')
+if (status === 200) {
+  byId('caller').textContent = 'Signed in as ' + json.name + '.'
+  const [link, text] = byId('entrance').children
+  link.href = '/account'
+  link.textContent = 'Your account'
+  text.textContent = 'Profile, password, second factor, tokens and sessions'
+}

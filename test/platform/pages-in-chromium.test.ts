@@ -1,0 +1,155 @@
+import { Secret, TOTP } from 'otpauth'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { launchBrowser, signInOn, violationsOf } from '../support/browser.ts'
+import { needing } from '../support/components/needing.ts'
+import type { TestService } from '../support/service.ts'
+import { adminLogin, adminPassword, startService } from '../support/service.ts'
+
+const test = needing('chromium')
+
+let service: TestService
+let browser: Browser
+test.before(async () => {
+  service = await startService({ settings: { MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted' } })
+  browser = await launchBrowser()
+})
+test.after.always(async () => {
+  await browser?.close()
+  await service?.stop()
+})
+
+interface Opened {
+  readonly page: Page
+  /** The requests of the page, by path. */
+  readonly requested: string[]
+  readonly problems: string[]
+}
+
+const openPage = async (path: string, options: BrowserContextOptions = {}): Promise<Opened> => {
+  const context = await browser.newContext(options)
+  const page = await context.newPage()
+  const opened: Opened = { page, requested: [], problems: [] }
+  page.on('request', (request) => opened.requested.push(new URL(request.url()).pathname))
+  page.on('pageerror', (error) => opened.problems.push(error.message))
+  // A page that asks whether there is a session gets 401.
+  page.on('console', (message) => message.type() === 'error' && !/status of 401/.test(message.text()) && opened.problems.push(message.text()))
+  await page.goto(service.baseUrl + path)
+  return opened
+}
+
+/** Opens an operation of the list and waits until it is drawn. */
+const openOperation = async (page: Page, id: string): Promise<void> => {
+  await page.locator(`details[data-operation="${id}"] > summary`).click()
+  await page.locator(`article[data-shown="${id}"]`).waitFor()
+}
+
+for (const [device, options] of [
+  ['a desktop', { viewport: { width: 1280, height: 900 } }],
+  ['a phone in dark mode', { viewport: { width: 375, height: 800 }, colorScheme: 'dark' }],
+] as const)
+  test(`the documentation page on ${device} is narrow enough and has no fault of accessibility`, async (t) => {
+    const { page } = await openPage('/api/v1/docs', { ...options, bypassCSP: true })
+    await openOperation(page, 'authz.createRole')
+    t.deepEqual(await violationsOf(page), [])
+    t.true((await page.evaluate<number>('document.documentElement.scrollWidth')) <= options.viewport.width)
+    await page.context().close()
+  })
+
+test('the page draws an operation when it is opened, and never loads the description', async (t) => {
+  const { page, requested, problems } = await openPage('/api/v1/docs')
+  t.is(await page.locator('article').count(), 0)
+  const before = requested.length
+  await openOperation(page, 'authz.createRole')
+  t.deepEqual(requested.slice(before), ['/api/v1/docs/operations/authz.createRole'])
+  t.false(requested.includes('/api/v1/openapi.json'))
+  await page.locator('#find').fill('roles create')
+  t.is(await page.locator('details[data-operation]:visible').count(), 1)
+  t.deepEqual(problems, [])
+  await page.context().close()
+})
+
+test('a link of an error opens its operation', async (t) => {
+  const { page } = await openPage('/api/v1/docs#operation/authz.createRole')
+  await page.locator('article[data-shown="authz.createRole"]').waitFor()
+  t.is(await page.locator('details[open][data-operation="authz.createRole"]').count(), 1)
+  await page.context().close()
+})
+
+test('a change is sent with the session of a user who is signed in, and with a token', async (t) => {
+  const { page } = await openPage('/sign-in')
+  await signInOn(page, adminLogin, adminPassword)
+  await page.locator('#account:not([hidden])').waitFor()
+  await page.goto(`${service.baseUrl}/api/v1/docs`)
+  await openOperation(page, 'organizations.createOrganization')
+  const article = page.locator('article[data-shown="organizations.createOrganization"]')
+  const create = async (login: string): Promise<string> => {
+    await article.locator('[data-body]').fill(JSON.stringify({ username: login }))
+    await article.locator('button').click()
+    await article.locator('.result p', { hasText: 'Status' }).waitFor()
+    return article.locator('.result').innerText()
+  }
+  t.regex(await create('with-session'), /Status 201[\s\S]*"username": "with-session"/)
+  t.true((await page.locator('#caller').innerText()).includes(adminLogin))
+  await page.context().clearCookies()
+  await page.locator('#token').fill(service.adminToken)
+  t.regex(await create('with-token'), /Status 201[\s\S]*"username": "with-token"/)
+  await page.context().close()
+})
+
+test('a user changes the own account on its page, from the profile to the second factor', async (t) => {
+  const password = 'rowing across 7 lakes'
+  const body = { username: 'paula', email: 'paula@example.com', password, must_change_password: false }
+  t.is((await service.send('POST', '/api/v1/admin/users', { token: service.adminToken, body })).status, 201)
+  const { page, problems } = await openPage('/account', { bypassCSP: true })
+  await signInOn(page, 'paula', password)
+  await page.locator('#parts:not([hidden])').waitFor()
+  t.deepEqual(await violationsOf(page), [])
+
+  const done = (text: string): Promise<void> => page.locator('#message', { hasText: text }).waitFor()
+  await page.locator('#full-name').fill('Paula Ferry')
+  await page.locator('#profile-form button').click()
+  await done('The profile is saved.')
+  await page.locator('#new-address').fill('paula@example.net')
+  await page.locator('#address-form button').click()
+  await done('A mail with a link is sent')
+  t.is(await page.locator('#addresses li').count(), 2)
+  await page.locator('#token-name').fill('laptop')
+  await page.locator('#token-form button').click()
+  await page.locator('#new-token:not([hidden])').waitFor()
+  const token = await page.locator('#new-token-text').innerText()
+  t.like((await service.send('GET', '/api/v1/user', { token })).json, { login: 'paula', full_name: 'Paula Ferry' })
+  await page.locator('#tokens button').click()
+  await done('The token is deleted.')
+  t.is((await service.send('GET', '/api/v1/user', { token })).status, 401)
+
+  await page.locator('#factor-offer').click()
+  const secret = Secret.fromBase32(await page.locator('#factor-key').innerText())
+  await page.locator('#first-code').fill(new TOTP({ secret }).generate())
+  await page.locator('#enroll-form button').click()
+  await page.locator('#recovery:not([hidden])').waitFor()
+  const [recoveryCode = ''] = (await page.locator('#recovery-codes').innerText()).split('\n')
+  await page.locator('#factor-password').fill(password)
+  await page.locator('#factor-code').fill(recoveryCode)
+  await page.locator('#factor-act').selectOption('disable')
+  await page.locator('#factor-form button').click()
+  await done('The second factor is off.')
+  t.deepEqual(problems, [])
+
+  await page.goto(`${service.baseUrl}/`)
+  await page.locator('#caller', { hasText: 'Signed in as paula.' }).waitFor()
+  await page.locator('#entrance a').click()
+  await page.locator('#leave').click()
+  await page.locator('#sign-in-form:not([hidden])').waitFor()
+  await page.context().close()
+})
+
+test('a code that is no longer valid leads to a new one', async (t) => {
+  const { page } = await openPage('/reset-password?code=0000-0000-0000')
+  await page.locator('#new-password').fill('rowing across 8 lakes')
+  await page.locator('#new-password-again').fill('rowing across 8 lakes')
+  await page.locator('#reset-form button').click()
+  await page.locator('#message.problem').waitFor()
+  t.true(await page.locator('#ask-form').isVisible())
+  t.true(await page.locator('#code').isVisible())
+  await page.context().close()
+})
