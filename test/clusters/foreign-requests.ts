@@ -1,8 +1,11 @@
-/** Paths of services, pods and nodes behind a cluster, with queries, from the word `proxy` on. A direct connection delivers them as they are. */
+/**
+ * Paths of services, pods and nodes behind a cluster, with queries, from the word `proxy` on. A direct connection delivers them as they are.
+ * Without those that end in a question mark: an API server drops it.
+ */
 export const foreignTargets: readonly string[] = [
   '', '/', '/app', '/app/', '/v2/keys/', '/v2//keys', '//', '//app//', '/a%20b', '/f%C3%BCr', '/100%25', '/a%2Fb', '/a%2fb', '/a%5Cb', '/a%00b', '/a%0D%0Ab', '/a;b=c', '/a&b', '/a|b', '/[x]', '/{x}',
   '/a,b', "/it's", '/(a)', '/a*b', '/a!b', '/a$b', '/a+b', '/a:b', '/a@b', '/a=b', '/~me', '/"a"', '/<a>', '/a^b', '/`a`', '/...', '/a..b', '/.well-known/x', '/..a/', '/%61', '/%7Ea', '/%ff%fe', '/%252e%252e/x',
-  `/${'a'.repeat(254)}`, `/${'b'.repeat(3000)}/`, `/${'c/'.repeat(400)}`, '/proxy', '/proxy/proxy/', '/api/v1/namespaces/b/services/c/proxy/d/', '/app/?', '/app?', '/app/?a=b&c=d', '/x?token=of-the-app', '/x?access_token=of-the-app',
+  `/${'a'.repeat(254)}`, `/${'b'.repeat(3000)}/`, `/${'c/'.repeat(400)}`, '/proxy', '/proxy/proxy/', '/api/v1/namespaces/b/services/c/proxy/d/', '/app/?a=b&c=d', '/x?token=of-the-app', '/x?access_token=of-the-app',
   '/x?sudo=root', '/x?org=other&page=2&limit=5', '/x?token=a&token=b', '/x?q=a%20b+c&q=100%', '/x?q=[1]|2;3', '/x?watch=true', '/x?dryRun=All', '/x?to%6ben=1', '/x?a?b', '/x?&&=', `/x?${'q'.repeat(5000)}`,
 ]
 

@@ -384,3 +384,53 @@ test('a request target in absolute-form is accepted, and names the host', async 
     t.regex(await head([`GET ${target} HTTP/1.1`, `Host: ${host}`]), /^HTTP\/1\.1 400 /, target)
   }
 })
+
+test('a change of the record ends nothing that is under way, and keeps the connections', async (t) => {
+  const own = await startFakeKubernetes()
+  t.teardown(() => own.stop())
+  const send = makeSendJson(service.baseUrl)
+  await expectStatus(send('POST', '/api/v1/orgs', { token: service.adminToken, body: { username: 'renaming' } }), 201)
+  await expectStatus(importCluster(send, service.adminToken, 'renaming', 'r', own.kubeconfig()), 200)
+  const base = '/api/v1/clusters/renaming/r/proxy'
+  const [watches, slow]: [ServerResponse[], ServerResponse[]] = [[], []]
+  own.on('/api/v1/namespaces/watched', (_req, res) => {
+    res.writeHead(200, { 'Content-Type': 'application/json' })
+    res.flushHeaders()
+    watches.push(res)
+  })
+  own.on('/api/v1/namespaces/slow', (_req, res) => void slow.push(res))
+  own.onUpgrade((_req, socket) => {
+    socket.on('error', () => undefined)
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+    socket.on('data', (chunk: Buffer) => socket.write(chunk))
+  })
+  const watch = await openWatch(`${base}/api/v1/namespaces/watched?watch=true`)
+  const { hostname, port, host } = new URL(service.baseUrl)
+  const tunnel = connect(Number(port), hostname)
+  t.teardown(() => [watch.socket, tunnel].forEach((socket) => socket.destroy()))
+  tunnel.write(`GET ${base}/api/v1/namespaces/a/pods/b/exec HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${service.adminToken}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`)
+  await once(tunnel, 'data')
+  const pending = raw('GET', `${base}/api/v1/namespaces/slow`, [])
+  while (slow.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  for (const displayName of ['One', 'Two', 'Three']) {
+    const change = send('POST', '/api/v1/clustersv2/renaming/r/reconfigure', { token: service.adminToken, body: { basicInfo: { displayName } } })
+    const reads = Array.from({ length: 10 }, () => raw('GET', `${base}/version`, []))
+    await expectStatus(change, 200)
+    t.deepEqual([...new Set((await Promise.all(reads)).map(({ status }) => status))], [200])
+  }
+  slow[0]!.end('{"late":true}')
+  t.is((await pending).body.toString(), '{"late":true}')
+  watches[0]!.write('{"type":"ADDED"}\n')
+  t.regex(String((await once(watch.socket, 'data'))[0]), /ADDED/)
+  tunnel.write('echo')
+  t.is(String((await once(tunnel, 'data'))[0]), 'echo')
+})
+
+test('a websocket of a service gets its own path, query and headers', async (t) => {
+  const at = '/api/v1/namespaces/a/services/live/proxy/ws//x/'
+  const upgrade = ['Connection', 'Upgrade', 'Upgrade', 'websocket', 'Sec-WebSocket-Version', '13', 'Sec-WebSocket-Key', 'dGhlIHNhbXBsZSBub25jZQ==', 'Sec-WebSocket-Protocol', 'graphql-ws', 'Origin', 'https://app.example', 'Cookie', 'a=b; moorage_bus=c', 'X-Scope-OrgID', '3']
+  t.is((await raw('GET', `${proxy}${at}?token=of-the-app`, upgrade)).status, 403)
+  const seen = seenAt(at)
+  t.is(seen.url, `${at}?token=of-the-app`)
+  t.deepEqual(['sec-websocket-protocol', 'origin', 'cookie', 'x-scope-orgid', 'authorization'].map((name) => valuesOf(seen, name).join()), ['graphql-ws', 'https://app.example', 'a=b', '3', `Bearer ${fake.token}`])
+})
