@@ -243,7 +243,7 @@ test('helm releases are read through the gateway', async (t) => {
   t.true(gatewayRequests(at).length > 0)
 })
 
-test('kubectl works with the client-config of a spoke: apply, watch and exec; a removed record ends its watches and not those of the hub', async (t) => {
+test('kubectl works with the client-config of a spoke: apply, watch and exec; a renamed record ends no watch, a removed one its own and not those of the hub', async (t) => {
   const at = await place(t.teardown)
   const { namespace, owner, org, hub } = at
   const path = (await kubectl())!
@@ -259,6 +259,11 @@ test('kubectl works with the client-config of a spoke: apply, watch and exec; a 
   const [ofSpoke, ofHub] = [await watch('spoke'), await watch('hub')]
   const readers = [ofSpoke, ofHub].map((answer) => answer.body!.getReader())
   for (const reader of readers) t.regex(Buffer.from((await reader.read()).value!).toString(), /"chart"/)
+  // A change of the record of the hub, or of the spoke, ends nothing that is under way.
+  for (const name of ['hub', 'spoke']) await expectStatus(service.send('POST', `/api/v1/clustersv2/${org}/${name}/reconfigure`, { token: owner.token, body: { basicInfo: { displayName: 'Renamed' } } }), 200)
+  t.is((await through(at, owner, 'GET', `/api/v1/namespaces/${namespace}/configmaps/chart`)).status, 200)
+  await cluster.request('POST', `/api/v1/namespaces/${namespace}/configmaps`, { metadata: { name: 'between' } })
+  for (const reader of readers) t.regex(Buffer.from((await reader.read()).value!).toString(), /"between"/)
   await expectStatus(service.send('POST', `/api/v1/clustersv2/${org}/spoke/remove`, { token: owner.token, body: {} }), 200)
   await t.throwsAsync(async () => {
     while (!(await readers[0]!.read()).done);
