@@ -9,7 +9,17 @@ import type { Exchange } from '../../core/kernel/exchange.ts'
 import { definedFields } from '../../core/kernel/json.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
 import type { AskHub, ConnectionPools, Endpoint } from './connections.ts'
-import { authorization, isDoubtful, judgeAnswer, judgeForeign, leavesPrefix, namingHub, prefixOf, recordChanged, toReachFailure } from './connections.ts'
+import {
+  authorization,
+  isDoubtful,
+  judgeAnswer,
+  judgeForeign,
+  leavesPrefix,
+  namingHub,
+  prefixOf,
+  recordChanged,
+  toReachFailure,
+} from './connections.ts'
 import { askCluster, jsonOf } from './cluster-api.ts'
 import { tunnel } from './tunnel.ts'
 
@@ -55,7 +65,13 @@ export class RelayHandler implements Dispatcher.DispatchHandler {
   readonly #settle: (failure: ReachFailure | undefined) => void
   readonly #judge: AnswerJudge | undefined
 
-  constructor(exchange: Exchange, upstream: UpstreamRequest, signal: AbortSignal, settle: (failure: ReachFailure | undefined) => void, judge?: AnswerJudge) {
+  constructor(
+    exchange: Exchange,
+    upstream: UpstreamRequest,
+    signal: AbortSignal,
+    settle: (failure: ReachFailure | undefined) => void,
+    judge?: AnswerJudge,
+  ) {
     this.#judge = judge
     this.#exchange = exchange
     this.#upstream = upstream
@@ -211,14 +227,18 @@ const dispatchOptions = (connection: ClusterConnection, upstream: UpstreamReques
   }
 }
 
-/** A path of the cluster that leads out of it. */
+/** Returns why a request must not be sent: the address is not allowed, or the path leads out of the cluster. */
 const refusalOf = (egress: EgressPolicy, connection: ClusterConnection, { target }: UpstreamRequest): string | undefined =>
   egress.refusal(new URL(connection.credential.server)) ?? (leavesPrefix(target) ? 'That is no path of a cluster.' : undefined)
 
-/** Undefined: any answer but 401 is the cluster's own. */
+/** Returns undefined if every answer but 401 is the cluster's own. */
 const judgeOf = ({ via }: ClusterConnection, { isForeign = false }: UpstreamRequest, askHub: AskHub): AnswerJudge | undefined => {
   if (via !== undefined) {
-    return { doubts: isDoubtful, judge: (answer) => judgeAnswer(answer, via, askHub, isForeign), failureOf: (error) => namingHub(toReachFailure(error), via) }
+    return {
+      doubts: isDoubtful,
+      judge: (answer) => judgeAnswer(answer, via, askHub, isForeign),
+      failureOf: (error) => namingHub(toReachFailure(error), via),
+    }
   }
   if (!isForeign) return undefined
   return { doubts: (status) => status === 401, judge: (answer) => Promise.resolve(judgeForeign(answer)), failureOf: toReachFailure }

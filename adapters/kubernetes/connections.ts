@@ -118,7 +118,8 @@ class RetiredPools {
 
   /** Removes and returns those of a record, and of the clusters behind it; or all. */
   take(id?: ClusterId): readonly ClusterPools[] {
-    const taken = [...this.#pools.keys()].filter(({ connection: { link, via } }) => id === undefined || link.id === id || via?.hub.id === id)
+    const belongs = ({ connection: { link, via } }: ClusterPools): boolean => link.id === id || via?.hub.id === id
+    const taken = [...this.#pools.keys()].filter((pools) => id === undefined || belongs(pools))
     for (const pools of taken) this.#pools.delete(pools)
     return taken
   }
@@ -316,7 +317,12 @@ export const judgeForeign = (answer: ClusterAnswer): ReachFailure | undefined =>
   isForeignRefusal(answer) ? undefined : CredentialRefused('The cluster refused the stored credential.')
 
 /** Returns the failure of the way to the cluster that an answer through the hub's gateway shows; undefined if it is the cluster's own answer. */
-export const judgeAnswer = async (answer: ClusterAnswer, via: GatewayRoute, askHub: AskHub, isForeign = false): Promise<ReachFailure | undefined> => {
+export const judgeAnswer = async (
+  answer: ClusterAnswer,
+  via: GatewayRoute,
+  askHub: AskHub,
+  isForeign = false,
+): Promise<ReachFailure | undefined> => {
   if (isForeign && isForeignRefusal(answer)) return undefined
   const failure = failureOnTheWay(answer, via)
   if (failure !== undefined || !needsDiscovery(answer)) return failure

@@ -114,7 +114,10 @@ const grantFor = async (
     : right(undefined)
 
 /** Returns the version that `If-Match` names. A change without a guard refuses the header, and each change refuses `If-None-Match`. */
-const expectedVersionOf = (route: Route, headers: Pick<IncomingHttpHeaders, 'if-match' | 'if-none-match'>): Either<Refusal, number | undefined> => {
+const expectedVersionOf = (
+  route: Route,
+  headers: Pick<IncomingHttpHeaders, 'if-match' | 'if-none-match'>,
+): Either<Refusal, number | undefined> => {
   if (headers['if-none-match'] !== undefined && route.method !== 'GET') {
     return left(refusal(412, 'StaleVersion', 'Nothing was done: a change cannot depend on If-None-Match.'))
   }

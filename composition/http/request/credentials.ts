@@ -85,14 +85,15 @@ const bearerSubprotocol = 'base64url.bearer.authorization.k8s.io.'
  */
 const fromSubprotocols = (req: IncomingMessage): Carried => {
   if (req.headers.upgrade?.toLowerCase() !== 'websocket') return { kind: 'none' }
-  const offered = headerValues(req.rawHeaders, 'sec-websocket-protocol').flatMap((value) => value.split(',').map((word) => word.trim()))
+  const values = headerValues(req.rawHeaders, 'sec-websocket-protocol')
+  const offered = values.flatMap((value) => value.split(',').map((word) => word.trim()))
   const [carried, ...further] = offered.filter((word) => word.startsWith(bearerSubprotocol))
   if (carried === undefined) return { kind: 'none' }
   const encoded = carried.slice(bearerSubprotocol.length)
   if (further.length > 0) return bad('The subprotocols of the websocket carry more than one access token; send one.')
   if (offered.length < 2) return bad('The subprotocols of the websocket must name another one beside the access token.')
   if (encoded.length > maxCredentialLength) return bad('The access token in the subprotocols of the websocket is too long.')
-  if (!/^[A-Za-z0-9_-]+$/.test(encoded)) return bad('The access token in the subprotocols of the websocket is not in base64url without padding.')
+  if (!/^[A-Za-z0-9_-]+$/.test(encoded)) return bad('The access token in the subprotocols of the websocket is not in base64url.')
   return { kind: 'one', credential: tokenCredential(Buffer.from(encoded, 'base64url').toString('latin1')) }
 }
 
@@ -185,7 +186,11 @@ const foreignCookies = (header: string, sessionCookie: string): string => {
  * Returns the headers of a request that is for another receiver, one value for each time that they were sent, without what proves the
  * caller to this service: credentials, one-time codes, its own cookies, and the CSRF token of a session.
  */
-export const foreignHeaders = (req: IncomingMessage, { principal }: Pick<RequestContext, 'principal'>, sessionCookie: string): HeaderBag => {
+export const foreignHeaders = (
+  req: IncomingMessage,
+  { principal }: Pick<RequestContext, 'principal'>,
+  sessionCookie: string,
+): HeaderBag => {
   const { cookie, ...others } = req.headersDistinct
   const cookies = foreignCookies((cookie ?? []).join('; '), sessionCookie)
   const isOwn = (name: string): boolean => ownHeaders.has(name) || (name === 'x-csrf-token' && principal?.method === 'session')

@@ -103,14 +103,24 @@ export const decodeParams = (route: Route, raw: Readonly<Record<string, string>>
 }
 
 /** Keys by which clients restrict a change. */
-const restrictingKeys = ['dryRun', 'dry_run', 'dry-run', 'preconditions', 'propagationPolicy', 'resourceVersion', 'validateOnly', 'validate_only'] as const
+const restrictingKeys: readonly string[] = [
+  'dryRun',
+  'dry_run',
+  'dry-run',
+  'preconditions',
+  'propagationPolicy',
+  'resourceVersion',
+  'validateOnly',
+  'validate_only',
+]
 const off: readonly unknown[] = [undefined, null, false, '', 'false', '0', 'none', 'None']
 
 /** Returns the key that restricts the change and has no meaning on the route. Without it, more would be done than was asked for. */
 const unmetRestriction = (route: Route, codec: t.Any | undefined, valueOf: (key: string) => unknown): string | undefined =>
   route.method === 'GET' ? undefined : restrictingKeys.find((key) => !off.includes(valueOf(key)) && !(key in propsOf(codec)))
 
-const unmet = (status: 400 | 422, code: string, key: string): Refusal => refusal(status, code, `Nothing was done: "${key}" is not served on this route.`)
+const unmet = (status: 400 | 422, code: string, key: string): Refusal =>
+  refusal(status, code, `Nothing was done: "${key}" is not served on this route.`)
 
 /** Decodes the query string as the route declares it. Returns 400 when it does not decode. */
 export const decodeQuery = (route: Route, params: URLSearchParams): Either<Refusal, unknown> => {

@@ -104,7 +104,14 @@ export const makeAdmit = (deps: BinderDeps, route: StreamRoute) => {
 const scopeLevelOf = (method: string): 'read' | 'write' => (readingMethods.includes(method) ? 'read' : 'write')
 
 /** Returns the exchange of the core for a request and response of Node. */
-const exchangeOf = (deps: BinderDeps, req: IncomingMessage, res: ServerResponse, context: RequestContext, noteEndless: NoteEndless, pieces: Pieces): Exchange => ({
+const exchangeOf = (
+  deps: BinderDeps,
+  req: IncomingMessage,
+  res: ServerResponse,
+  context: RequestContext,
+  noteEndless: NoteEndless,
+  pieces: Pieces,
+): Exchange => ({
   ...receivedBy(deps, req, context),
   body: announcesBody(req) ? req : undefined,
   respond(status, headers) {

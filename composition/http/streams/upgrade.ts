@@ -57,7 +57,13 @@ export const refuseNoted = (socket: Duplex, refused: Refusal, docsUrl: string, c
   refuseUpgrade(socket, refused, operationPage(context.ownAddress.url + docsUrl, context.operationId), context.requestId, dialect)
 }
 
-const upgradeExchangeOf = (deps: BinderDeps, req: IncomingMessage, socket: Duplex, head: Uint8Array, context: RequestContext): UpgradeExchange => ({
+const upgradeExchangeOf = (
+  deps: BinderDeps,
+  req: IncomingMessage,
+  socket: Duplex,
+  head: Uint8Array,
+  context: RequestContext,
+): UpgradeExchange => ({
   ...receivedBy(deps, req, context),
   body: undefined,
   head,

@@ -76,11 +76,15 @@ const groupPath = (group: string, version: string): string => (group === 'core' 
 const getObject = (ask: Ask, ref: ResourceRef) => ask({ method: 'GET', target: encodedResourcePath({ ...ref, subresource: undefined }) })
 
 /** Returns the query of a list with one more field selector. A list that is filtered here cannot be watched. */
-const listQuery = (query: string, { fieldSelector, limit }: { readonly fieldSelector?: string; readonly limit?: number }): Either<Failure<'ProxyBodyRefused'>, string> => {
+const listQuery = (
+  query: string,
+  { fieldSelector, limit }: { readonly fieldSelector?: string; readonly limit?: number },
+): Either<Failure<'ProxyBodyRefused'>, string> => {
   const params = new URLSearchParams(query)
   if (params.has('watch')) return left(ProxyBodyRefused('A list that is computed cannot be watched: omit `watch`.'))
   params.delete('convertToTable')
-  const selectors = [...params.getAll('fieldSelector'), ...(fieldSelector === undefined ? [] : [fieldSelector])].filter((each) => each !== '')
+  const own = fieldSelector === undefined ? [] : [fieldSelector]
+  const selectors = [...params.getAll('fieldSelector'), ...own].filter((each) => each !== '')
   if (selectors.length > 0) params.set('fieldSelector', selectors.join(','))
   if (limit !== undefined && !params.has('limit')) params.set('limit', String(limit))
   return right(params.toString())
@@ -204,7 +208,7 @@ const resourceKeys: ReadonlySet<string> = new Set(['group', 'version', 'resource
 const batchKeys: ReadonlySet<string> = new Set(['resources', ...deleteOptionNames])
 
 const optionsIn = (value: unknown): FreeObject =>
-  isObject(value) ? (Object.fromEntries(deleteOptionNames.filter((name) => value[name] !== undefined).map((name) => [name, value[name]])) as FreeObject) : {}
+  isObject(value) ? Object.fromEntries(Object.entries(value).filter(([name]) => deleteOptionNames.includes(name))) : {}
 
 /** Returns the first key that has no meaning here: what it was to restrict would be deleted without regard to it. */
 const unknownKey = (value: unknown, keys: ReadonlySet<string>): string | undefined =>
@@ -215,17 +219,19 @@ const readOptions = (body: unknown, query: string): Either<Failure<'ProxyBodyRef
   const items = listAt(body, 'resources')
   const unknown = unknownKey(body, batchKeys) ?? items.map((item) => unknownKey(item, resourceKeys)).find((key) => key !== undefined)
   if (unknown !== undefined) return left(ProxyBodyRefused(`The key "${unknown.slice(0, 64)}" is not understood.`))
-  const options = items.map((item) => ({ ...optionsIn(body), ...optionsIn(item) })).map((each) => (Object.keys(each).length === 0 ? undefined : each))
+  const all = items.map((item) => ({ ...optionsIn(body), ...optionsIn(item) }))
+  const options = all.map((each) => (Object.keys(each).length === 0 ? undefined : each))
   if (options.some((each) => each !== undefined) && deleteOptionNames.some((name) => new URLSearchParams(query).has(name)))
     return left(ProxyBodyRefused('Options must be all in the query or all in the body.'))
   return right(options)
 }
 
-const deletion = (ref: ResourceRef, query: string, options: FreeObject | undefined): ClusterRequest => ({
-  method: 'DELETE',
-  target: withQuery(encodedResourcePath(ref), query),
-  ...(options === undefined ? {} : { headers: [['content-type', 'application/json']], body: jsonBytes({ kind: 'DeleteOptions', apiVersion: 'v1', ...options }) }),
-})
+const deletion = (ref: ResourceRef, query: string, options: FreeObject | undefined): ClusterRequest => {
+  const target = withQuery(encodedResourcePath(ref), query)
+  if (options === undefined) return { method: 'DELETE', target }
+  const body = jsonBytes({ kind: 'DeleteOptions', apiVersion: 'v1', ...options })
+  return { method: 'DELETE', target, headers: [['content-type', 'application/json']], body }
+}
 
 /** Deletes each resource, with the options of Kubernetes for deletes, and returns a Status for each. A failure does not stop the others. */
 const batchDelete = async (ask: Ask, query: string, body: AsyncIterable<Uint8Array> | undefined): Computed => {

@@ -38,8 +38,18 @@ const forwardedOnUpgrade: readonly string[] = [
 
 /** Headers of one connection, and those that the adapter sets. */
 const ofConnection: ReadonlySet<string> = new Set([
-  'connection', 'expect', 'host', 'http2-settings', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer',
-  'transfer-encoding', 'upgrade',
+  'connection',
+  'expect',
+  'host',
+  'http2-settings',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
 ])
 
 /** Headers in which proxies in front of a service, or API servers, name the caller. */
@@ -69,14 +79,54 @@ const returned: ReadonlySet<string> = new Set([
   'warning',
 ])
 /** Further ones of a service, pod or node. */
-const foreignReturned: ReadonlySet<string> = new Set(['accept-ranges', 'allow', 'content-language', 'content-range', 'date', 'digest', 'server-timing', 'sunset'])
-/** Instructions to browsers and to proxies in front of this service, and headers that this service sets itself. */
-const instructing =
-  /^x-(?:accel-|sendfile|lighttpd-|reproxy-|frame-options|content-type-options|content-security-policy|webkit-csp|xss-protection|dns-prefetch-control|permitted-cross-domain-policies|download-options|ua-compatible|robots-tag|request-id|csrf-token|token-expiration|sudo-by|ratelimit-|forwarded-)/
+const foreignReturned: ReadonlySet<string> = new Set([
+  'accept-patch',
+  'accept-post',
+  'accept-ranges',
+  'allow',
+  'content-digest',
+  'content-language',
+  'content-range',
+  'date',
+  'dav',
+  'digest',
+  'mcp-session-id',
+  'preference-applied',
+  'range',
+  'repr-digest',
+  'server-timing',
+  'sunset',
+  'traceparent',
+  'tracestate',
+])
+/** How names begin of instructions to browsers and to proxies in front of this service, and of headers that this service sets itself. */
+const instructing: readonly string[] = [
+  'x-accel-',
+  'x-content-security-policy',
+  'x-content-type-options',
+  'x-csrf-token',
+  'x-dns-prefetch-control',
+  'x-download-options',
+  'x-forwarded-',
+  'x-frame-options',
+  'x-lighttpd-',
+  'x-permitted-cross-domain-policies',
+  'x-reproxy-',
+  'x-request-id',
+  'x-robots-tag',
+  'x-sendfile',
+  'x-sudo-by',
+  'x-token-expiration',
+  'x-ua-compatible',
+  'x-webkit-csp',
+  'x-xss-protection',
+]
 
 const isReturned = (name: string): boolean => returned.has(name) || name.startsWith('x-kubernetes-')
 const isForeignReturned = (name: string): boolean =>
-  isReturned(name) || foreignReturned.has(name) || (name.startsWith('x-') && !instructing.test(name))
+  isReturned(name) ||
+  foreignReturned.has(name) ||
+  (/^(?:docker|grpc|x)-/.test(name) && !instructing.some((start) => name.startsWith(start)))
 
 const returnedOnUpgrade: ReadonlySet<string> = new Set([
   'audit-id',
@@ -194,11 +244,13 @@ const redirected = (location: string, { server, gateway, path, root }: Origin): 
 /** Returns the response headers for the client. */
 export const clientHeaders = (headers: HeaderBag, origin: Origin): HeaderList => {
   const names = Object.keys(headers).filter(origin.isForeign ? isForeignReturned : isReturned)
-  const kept = pick(headers, names).flatMap(([name, value]): HeaderList => {
+  const kept = pick(headers, names)
+  if (headers['location'] === undefined) return [...kept, ...guards]
+  const moved = kept.flatMap(([name, value]): HeaderList => {
     const at = name === 'location' ? redirected(value, origin) : value
     return at === undefined ? [] : [[name, at]]
   })
-  return [...kept, ...guards]
+  return [...moved, ...guards]
 }
 
 /** Returns the headers of a 101. */

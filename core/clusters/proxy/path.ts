@@ -40,7 +40,7 @@ const decodeSegment = (encoded: string): Parsed<string> => {
   }
   // What Kubernetes allows in a name; a name of RBAC may have any other character. A reader that takes a backslash for a separator
   // must find no parent segment either.
-  if (decoded === '' || /[/%]/.test(decoded)) return refuse('A segment of the path is empty, or contains a slash or a percent sign, which no name in Kubernetes has.')
+  if (decoded === '' || /[/%]/.test(decoded)) return refuse('A segment of the path is empty, or contains a slash or a percent sign.')
   if (/(?:^|\\)\.{1,2}(?:\\|$)/.test(decoded)) return refuse('The path must not contain the segments . and ..')
   return right(decoded)
 }
@@ -86,8 +86,11 @@ const readResource = (group: string, version: string, rest: readonly string[]): 
 /** The rest of such a path belongs to the service, pod or node. Another spelling of these words is a path like any other. */
 const foreignPattern = /^\/(?:api|core)\/v1\/(?:namespaces\/[^/]+\/(?:services|pods)|nodes)\/[^/]+\/proxy(?=\/|$)/
 
+/** Returns the part of the path that belongs to the Kubernetes API, if the rest does not. Most paths have no such word. */
+const ownPart = (path: string): string | undefined => (path.includes('/proxy') ? foreignPattern.exec(path)?.[0] : undefined)
+
 /** Reports whether the end of a path below `/proxy`, its query and its headers belong to a service, pod or node. */
-export const isForeignPath = (path: string): boolean => foreignPattern.test(path)
+export const isForeignPath = (path: string): boolean => ownPart(path) !== undefined
 
 /** For a reader that takes a backslash, or an encoded slash or backslash, for a separator, too. */
 const dotSegment = /(?:^|\/|%2f|%5c)(?:\.|%2e){1,2}(?:\/|%2f|%5c|$)/i
@@ -135,8 +138,8 @@ const readWider = (segments: readonly string[]): Parsed<ProxyTarget> => {
  * differently; ambiguous paths are rejected. What belongs to a service, pod or node is forwarded as received.
  */
 export const parseProxyPath = (path: string): Parsed<ProxyTarget> => {
-  const foreign = foreignPattern.exec(path)
-  if (foreign !== null) return readForeign(path, foreign[0])
+  const own = ownPart(path)
+  if (own !== undefined) return readForeign(path, own)
   const read = readSegments(path)
   if (isLeft(read)) return read
   const segments = read.right
