@@ -55,7 +55,7 @@ export const makeClusterConnections = (deps: {
 }): ClusterConnections => {
   const opened: Cache<ClusterId, ClusterConnection> = deps.caches.make({ maxEntries: maxOpened })
 
-  /** Returns undefined if the record contains no credential. A record that is changed meanwhile is read again. */
+  /** Returns undefined if the record contains no credential. A record that another request changes is read again. */
   const openSealed = async (link: ClusterLink): Promise<ClusterConnection | undefined> => {
     let current: ClusterLink | undefined = link
     for (let left = maxRereads; current !== undefined && left > 0; left -= 1) {

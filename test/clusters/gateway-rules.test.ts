@@ -138,6 +138,9 @@ test('only an answer that the hub gave becomes a failure', async (t) => {
   t.regex(await judged(unauthorized, 'refused'), /^CredentialRefused: The hub refused/)
   t.regex(await judged(unauthorized, 200), /^CredentialRefused: The cluster refused the credential of the cluster gateway/)
   t.is(await judged(answerOf(503, 'upstream of an app is down'), 200), 'the answer')
+  // A service behind the cluster refuses a credential of its own.
+  t.is(await judgeAnswer(answerOf(401, 'log in here'), via, () => t.fail() as never, true), undefined)
+  t.truthy(await judgeAnswer(unauthorized, via, async () => right(answerOf(200, '')), true))
   t.is(await judged(answerOf(404, '{"kind":"Status","reason":"NotFound","details":{"kind":"pods"}}'), 404), 'the answer')
   t.is(await judged(answerOf(403, '{"kind":"Status","message":"User \\"ace.user.7\\" cannot get resource \\"clustergateways/proxy\\""}'), 404), 'the answer')
   t.regex(await judged(answerOf(403, '{"kind":"Status","message":"User \\"sa\\" cannot impersonate resource \\"users\\""}'), 200), /^CredentialRefused: .*may not impersonate/)

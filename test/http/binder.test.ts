@@ -57,7 +57,7 @@ const errorCases: readonly [name: string, path: string, init: RequestInit, statu
   ['a repeated key', '/things', { method: 'POST', headers: jsonHeaders, body: '{"name":"x","name":"y"}' }, 422, 'InvalidBody'],
   ['a dry run that the route does not have', '/things?dryRun=All', { method: 'POST', headers: jsonHeaders, body: '{"name":"x"}' }, 400, 'InvalidQuery'],
   ['a dry run in the body', '/things', { method: 'POST', headers: jsonHeaders, body: '{"name":"x","dry_run":true}' }, 422, 'InvalidBody'],
-  ['preconditions that nobody reads', '/things', { method: 'POST', headers: jsonHeaders, body: '{"name":"x","preconditions":{"uid":"u"}}' }, 422, 'InvalidBody'],
+  ['preconditions that the route does not have', '/things', { method: 'POST', headers: jsonHeaders, body: '{"name":"x","preconditions":{"uid":"u"}}' }, 422, 'InvalidBody'],
   ['a change that depends on If-None-Match', '/things/1', { method: 'PUT', headers: { ...auth, 'if-none-match': '*' } }, 412, 'StaleVersion'],
   ['a form', '/things', { method: 'POST', headers: { ...auth, 'content-type': 'application/x-www-form-urlencoded' }, body: 'a=b' }, 415, 'UnsupportedMediaType'],
   ['text that is JSON', '/things', { method: 'POST', headers: { ...auth, 'content-type': 'text/plain' }, body: '{"name":"x"}' }, 415, 'UnsupportedMediaType'],

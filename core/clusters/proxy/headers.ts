@@ -99,7 +99,7 @@ const foreignReturned: ReadonlySet<string> = new Set([
   'traceparent',
   'tracestate',
 ])
-/** How names begin of instructions to browsers and to proxies in front of this service, and of headers that this service sets itself. */
+/** Prefixes of headers that instruct browsers or proxies in front of this service, and headers that this service sets itself. */
 const instructing: readonly string[] = [
   'x-accel-',
   'x-content-security-policy',
