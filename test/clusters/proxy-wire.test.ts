@@ -178,6 +178,9 @@ test('a service answers with its own statuses, headers and redirects, but not fo
   of('signout', 302, { Location: '/api/v1/user/signout' })
   of('away', 302, { Location: 'https://elsewhere.example/' })
   const get = (name: string) => raw('GET', `${proxy}${at}/${name}`, [])
+  answering(`${at}/methods`, (req, res) => reply(res, 200, { Allow: 'GET, PURGE', 'X-Method': String(req.method) }, ''))
+  t.is((await raw('PATCH', `${proxy}${at}/methods`, [])).headers['allow'], 'GET, PURGE')
+  t.is((await raw('HEAD', `${proxy}${at}/methods`, [])).headers['x-method'], 'HEAD')
   const range = await get('range')
   t.like(range, { status: 206, body: Buffer.from('cdef') })
   t.like(range.headers, { 'content-range': 'bytes 2-5/9', 'accept-ranges': 'bytes', 'x-total-count': '9' })
@@ -201,7 +204,11 @@ test('credentials in the query are read for the Kubernetes API, and for a servic
   t.is(await without(`${proxy}/api/v1/namespaces/a/services/b/proxy/?token=${service.adminToken}`), 401)
   // Another spelling of the path is no way around: it is a path of the Kubernetes API like any other.
   t.is(await without(`${proxy}/api/v1/namespaces/a/%73ervices/b/proxy/?token=wrong`), 401)
-  t.is((await raw('GET', '/api/v1/clusters/admin/wire/%70roxy/version', [])).status, 404)
+  const at = '/api/v1/clusters/admin'
+  for (const path of [`${at}/wire/%70roxy/version`, `${at};/wire/proxy/version`, `${at}/wire;x/proxy/version`, `${at}/wire/proxy;x/version`, `${at}/wire%3B/proxy/version`]) {
+    t.is((await raw('GET', `${path}?spelling`, [])).status, 404, path)
+  }
+  t.false(fake.seen.some(({ url }) => url.includes('spelling')))
 })
 
 test('what the cluster sets for its own origin stays there', async (t) => {
