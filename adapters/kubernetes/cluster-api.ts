@@ -21,6 +21,7 @@ import {
   leavesPrefix,
   namingHub,
   prefixOf,
+  splitsSegment,
 } from './connections.ts'
 
 /** Default limit for the bytes of an answer that this service reads itself. */
@@ -72,7 +73,7 @@ export const askCluster = async (
   timeoutMilliseconds: number,
   signal: AbortSignal,
 ): Outcome<ReachFailure, ClusterAnswer> => {
-  if (leavesPrefix(asked.target)) return left(ClusterUnreachable('That is no path of a cluster.'))
+  if (leavesPrefix(asked.target) || splitsSegment(asked.target)) return left(ClusterUnreachable('That is no path of a cluster.'))
   const { credential, via } = endpoint
   const { origin } = new URL(credential.server)
   const deadline = AbortSignal.timeout(timeoutMilliseconds)
@@ -205,8 +206,7 @@ export const makeUndiciClusterApi = (pools: ConnectionPools, egress: EgressPolic
   },
 
   async request(asker, asked, signal) {
-    // The pools may belong to a newer version of the record than the caller has. The caller's credential must not be sent
-    // to its address.
+    // The pools may belong to a newer credential than the caller has. The caller's must not be sent to the address of the pools.
     const opened = pools.of(asker)
     if (opened === undefined) return left(recordChanged)
     const { short, connection } = opened

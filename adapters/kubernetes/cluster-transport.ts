@@ -9,7 +9,17 @@ import type { Exchange } from '../../core/kernel/exchange.ts'
 import { definedFields } from '../../core/kernel/json.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
 import type { AskHub, ConnectionPools, Endpoint } from './connections.ts'
-import { authorization, isDoubtful, judgeAnswer, leavesPrefix, namingHub, prefixOf, recordChanged, toReachFailure } from './connections.ts'
+import {
+  authorization,
+  isDoubtful,
+  judgeAnswer,
+  judgeForeign,
+  leavesPrefix,
+  namingHub,
+  prefixOf,
+  recordChanged,
+  toReachFailure,
+} from './connections.ts'
 import { askCluster, jsonOf } from './cluster-api.ts'
 import { tunnel } from './tunnel.ts'
 
@@ -21,11 +31,13 @@ const newline = 0x0a
 /** In bytes. A longer body is no answer of a hub or its gateway about the way to a cluster. */
 const judgedLimit = 64 * 1024
 
-/** For requests through a hub: tells the hub's answers and failures from those of the cluster. */
-export interface HubJudge {
+/** Tells the cluster's own answers from those of what is before it, a hub, or behind it, a service. */
+export interface AnswerJudge {
+  /** Reports whether an answer with this status must be read before it is passed on. */
+  doubts(status: number): boolean
   /** Returns the failure that an answer means; undefined if the client receives the answer. */
   judge(answer: ClusterAnswer): Promise<ReachFailure | undefined>
-  /** Returns the failure of a connection to the hub. */
+  /** Returns the failure of a connection. */
   failureOf(error: unknown): ReachFailure
 }
 
@@ -51,10 +63,16 @@ export class RelayHandler implements Dispatcher.DispatchHandler {
   readonly #upstream: UpstreamRequest
   readonly #signal: AbortSignal
   readonly #settle: (failure: ReachFailure | undefined) => void
-  readonly #hub: HubJudge | undefined
+  readonly #judge: AnswerJudge | undefined
 
-  constructor(exchange: Exchange, upstream: UpstreamRequest, signal: AbortSignal, settle: (failure: ReachFailure | undefined) => void, hub?: HubJudge) {
-    this.#hub = hub
+  constructor(
+    exchange: Exchange,
+    upstream: UpstreamRequest,
+    signal: AbortSignal,
+    settle: (failure: ReachFailure | undefined) => void,
+    judge?: AnswerJudge,
+  ) {
+    this.#judge = judge
     this.#exchange = exchange
     this.#upstream = upstream
     this.#signal = signal
@@ -81,7 +99,7 @@ export class RelayHandler implements Dispatcher.DispatchHandler {
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void {
     if (status < 200 || this.#isSettled) return
-    this.#isJudged = this.#hub !== undefined && isDoubtful(status)
+    this.#isJudged = this.#judge?.doubts(status) === true
     if (status === 401 && !this.#isJudged) {
       this.#finish(CredentialRefused('The cluster refused the stored credential.'))
       controller.abort(new ClientLeft())
@@ -152,9 +170,9 @@ export class RelayHandler implements Dispatcher.DispatchHandler {
     this.#exchange.respond(304, [...this.#headers.filter(([name]) => !name.startsWith('content-')), ['etag', tag]])
   }
 
-  async #releaseJudged(hub: HubJudge, held: readonly Buffer[], controller: Dispatcher.DispatchController): Promise<void> {
+  async #releaseJudged(judge: AnswerJudge, held: readonly Buffer[], controller: Dispatcher.DispatchController): Promise<void> {
     const text = Buffer.concat(held).toString('utf8')
-    const failure = await hub.judge({ status: this.#status, text, json: jsonOf(text) })
+    const failure = await judge.judge({ status: this.#status, text, json: jsonOf(text) })
     if (this.#isSettled) return
     if (failure === undefined) {
       this.#release(this.#headers, controller)
@@ -165,8 +183,8 @@ export class RelayHandler implements Dispatcher.DispatchHandler {
 
   onResponseEnd(controller: Dispatcher.DispatchController): void {
     if (this.#isSettled) return
-    if (this.#isJudged && this.#hub !== undefined && this.#held !== undefined) {
-      void this.#releaseJudged(this.#hub, this.#held, controller)
+    if (this.#isJudged && this.#judge !== undefined && this.#held !== undefined) {
+      void this.#releaseJudged(this.#judge, this.#held, controller)
       return
     }
     if (this.#held !== undefined) this.#releaseTagged(this.#held, controller)
@@ -180,7 +198,7 @@ export class RelayHandler implements Dispatcher.DispatchHandler {
       // Part of the answer was sent. A normal end would make it look complete.
       this.#exchange.abort()
       this.#finish(undefined)
-    } else this.#finish(this.#hub?.failureOf(error) ?? toReachFailure(error))
+    } else this.#finish(this.#judge?.failureOf(error) ?? toReachFailure(error))
   }
 }
 
@@ -209,22 +227,36 @@ const dispatchOptions = (connection: ClusterConnection, upstream: UpstreamReques
   }
 }
 
+/** Returns why a request must not be sent: the address is not allowed, or the path leads out of the cluster. */
+const refusalOf = (egress: EgressPolicy, connection: ClusterConnection, { target }: UpstreamRequest): string | undefined =>
+  egress.refusal(new URL(connection.credential.server)) ?? (leavesPrefix(target) ? 'That is no path of a cluster.' : undefined)
+
+/** Returns undefined if every answer but 401 is the cluster's own. */
+const judgeOf = ({ via }: ClusterConnection, { isForeign = false }: UpstreamRequest, askHub: AskHub): AnswerJudge | undefined => {
+  if (via !== undefined) {
+    return {
+      doubts: isDoubtful,
+      judge: (answer) => judgeAnswer(answer, via, askHub, isForeign),
+      failureOf: (error) => namingHub(toReachFailure(error), via),
+    }
+  }
+  if (!isForeign) return undefined
+  return { doubts: (status) => status === 401, judge: (answer) => Promise.resolve(judgeForeign(answer)), failureOf: toReachFailure }
+}
+
 export const makeUndiciClusterTransport = (pools: ConnectionPools, egress: EgressPolicy): ClusterTransport => ({
   relay(asker, upstream, exchange, signal) {
-    // The pools may belong to a newer version of the record than the caller has. The caller's credential must not be sent
-    // to its address.
+    // The pools may belong to a newer credential than the caller has. The caller's must not be sent to the address of the pools.
     const opened = pools.of(asker)
     if (opened === undefined) return Promise.resolve(left(recordChanged))
     const { short, long, connection } = opened
-    const { credential, via } = connection
-    const refused = egress.refusal(new URL(credential.server)) ?? (leavesPrefix(upstream.target) ? 'That is no path of a cluster.' : undefined)
+    const { credential } = connection
+    const refused = refusalOf(egress, connection, upstream)
     if (refused !== undefined) return Promise.resolve(left(ClusterUnreachable(refused)))
     return new Promise((done, fail) => {
       const settle = (failure: ReachFailure | undefined): void => done(failure === undefined ? right(undefined) : left(failure))
       const askHub: AskHub = (request) => askCluster(short, { credential }, request, hubTimeoutMilliseconds, signal)
-      const hub: HubJudge | undefined =
-        via === undefined ? undefined : { judge: (answer) => judgeAnswer(answer, via, askHub), failureOf: (error) => namingHub(toReachFailure(error), via) }
-      const handler = new RelayHandler(exchange, upstream, signal, settle, hub)
+      const handler = new RelayHandler(exchange, upstream, signal, settle, judgeOf(connection, upstream, askHub))
       try {
         ;(upstream.isLongLived ? long : short).dispatch(dispatchOptions(connection, withPrefix(connection, upstream), exchange.body), handler)
       } catch (error) {
@@ -238,7 +270,7 @@ export const makeUndiciClusterTransport = (pools: ConnectionPools, egress: Egres
     if (opened === undefined) return Promise.resolve(left(recordChanged))
     const { short, tunnels, connection } = opened
     const { credential, via } = connection
-    const refused = egress.refusal(new URL(credential.server)) ?? (leavesPrefix(upstream.target) ? 'That is no path of a cluster.' : undefined)
+    const refused = refusalOf(egress, connection, upstream)
     if (refused !== undefined) return Promise.resolve(left(ClusterUnreachable(refused)))
     const askHub: AskHub = (request) => askCluster(short, { credential }, request, hubTimeoutMilliseconds, signal)
     return tunnel({ credential, ...definedFields({ via }) }, egress, askHub, withPrefix(connection, upstream), exchange, signal, (socket) => {

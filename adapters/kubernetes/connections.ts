@@ -37,12 +37,13 @@ export const tlsOptions = (credential: ClusterCredential, egress: EgressPolicy):
 export const authorization = (credential: ClusterCredential): readonly (readonly [string, string])[] =>
   credential.identity.kind === 'token' ? [['authorization', `Bearer ${credential.identity.token.reveal()}`]] : []
 
-/** The connections of one version of a cluster record. */
+/** The connections of a cluster record to one address with one credential. */
 export interface ClusterPools {
+  /** The newest version of the record that was seen with this address and credential. */
   readonly version: number
   /** The address and credential of the pools. Requests through them use no other credential. */
   readonly connection: ClusterConnection
-  /** The pools of the hub through which the cluster is reached. They end together with these. */
+  /** The pools of the hub through which the cluster is reached. */
   readonly hub: ClusterPools | undefined
   /** For requests that end by themselves. The clusters of a hub share the hub's. */
   readonly short: Pool
@@ -54,11 +55,13 @@ export interface ClusterPools {
 
 export interface ConnectionPools {
   /**
-   * Returns the pools of this version, or of a newer one if there is one; the connections of older versions of the record are
-   * closed. Returns undefined if the newer version is reached in another way, through a hub or directly: the request has the
-   * identity for the old way.
+   * Returns the pools for the address and credential of this connection, or those of a newer version of the record if there is one. A
+   * change of the record that changes neither keeps them. If the address or the credential has changed, new pools are made; what is under
+   * way on the old ones ends by itself. Returns undefined if the newer version is reached in another way, through a hub or directly: the
+   * request has the identity for the old way.
    */
   of(connection: ClusterConnection): ClusterPools | undefined
+  /** Closes all connections of a record that was removed, and those of the clusters behind it. */
   forget(id: ClusterId): Promise<void>
   /** Closes all connections, at shutdown. */
   close(): Promise<void>
@@ -70,15 +73,62 @@ export const recordChanged = ClusterUnreachable('The record of the cluster was c
 const shortConnections = 64
 const connectTimeoutMilliseconds = 10_000
 const keepAliveMilliseconds = 30_000
+/** Longer than a short request can wait between two of its calls. */
+const retiredMilliseconds = 180_000
 
 const cut = async (pools: ClusterPools): Promise<void> => {
   for (const tunnel of pools.tunnels) tunnel.destroy()
   await Promise.all([pools.hub === undefined ? pools.short.destroy() : undefined, pools.long.destroy()])
 }
 
+const secretOf = ({ identity }: ClusterCredential): string =>
+  identity.kind === 'token' ? identity.token.reveal() : `${identity.certificatePem}\n${identity.keyPem.reveal()}`
+
+const isSameCredential = (a: ClusterCredential, b: ClusterCredential): boolean =>
+  a === b ||
+  (a.server === b.server &&
+    a.authorityPem === b.authorityPem &&
+    a.tlsServerName === b.tlsServerName &&
+    a.identity.kind === b.identity.kind &&
+    secretOf(a) === secretOf(b))
+
+const isSameEndpoint = (a: Endpoint, b: Endpoint): boolean => a.via?.path === b.via?.path && isSameCredential(a.credential, b.credential)
+
+const isIdle = ({ short, long, tunnels }: ClusterPools): boolean =>
+  tunnels.size === 0 && short.stats.running + long.stats.running + short.stats.pending + long.stats.pending === 0
+
+/** Pools that get no new requests. Their connections close when they have been idle for a while. */
+class RetiredPools {
+  readonly #pools = new Map<ClusterPools, number>()
+
+  add(pools: ClusterPools): void {
+    this.sweep()
+    this.#pools.set(pools, performance.now())
+  }
+
+  /** Removes those whose work has ended. */
+  sweep(): void {
+    const before = performance.now() - retiredMilliseconds
+    for (const [pools, sinceMs] of this.#pools) {
+      if (sinceMs > before || !isIdle(pools)) continue
+      this.#pools.delete(pools)
+      void cut(pools)
+    }
+  }
+
+  /** Removes and returns those of a record, and of the clusters behind it; or all. */
+  take(id?: ClusterId): readonly ClusterPools[] {
+    const belongs = ({ connection: { link, via } }: ClusterPools): boolean => link.id === id || via?.hub.id === id
+    const taken = [...this.#pools.keys()].filter((pools) => id === undefined || belongs(pools))
+    for (const pools of taken) this.#pools.delete(pools)
+    return taken
+  }
+}
+
 /** @param maxClusters the number of clusters with open connections; the connections of the least recently used are closed. */
 export const makeConnectionPools = (egress: EgressPolicy, maxClusters = 1000): ConnectionPools => {
-  const known = new Map<ClusterId, ClusterPools>()
+  const known = new Map<ClusterId, ClusterPools & { version: number }>()
+  const retired = new RetiredPools()
 
   const make = (connection: ClusterConnection, hub: ClusterPools | undefined): ClusterPools => {
     const origin = new URL(connection.credential.server).origin
@@ -101,9 +151,6 @@ export const makeConnectionPools = (egress: EgressPolicy, maxClusters = 1000): C
   /** The pools of the clusters that are reached through this hub. */
   const behind = (hub: ClusterPools): readonly (readonly [ClusterId, ClusterPools])[] => [...known].filter(([, pools]) => pools.hub === hub)
 
-  const isIdle = (pools: ClusterPools): boolean =>
-    pools.tunnels.size === 0 && pools.short.stats.running + pools.long.stats.running + pools.short.stats.pending + pools.long.stats.pending === 0
-
   const cutAll = async (pools: ClusterPools): Promise<void> => {
     const spokes = behind(pools)
     for (const [id] of spokes) known.delete(id)
@@ -119,17 +166,25 @@ export const makeConnectionPools = (egress: EgressPolicy, maxClusters = 1000): C
     }
   }
 
+  const isCurrent = (hub: ClusterPools | undefined): boolean => hub === undefined || known.get(hub.connection.link.id) === hub
+
+  /** A request that read the record just before a change must use the pools made after the change. */
+  const fits = (kept: ClusterPools, connection: ClusterConnection, hub: ClusterPools | undefined): boolean =>
+    kept.version > connection.link.version
+      ? kept.hub === hub || hub === undefined || isCurrent(kept.hub)
+      : kept.hub === hub && (kept.version === connection.link.version || isSameEndpoint(kept.connection, connection))
+
   const open = (connection: ClusterConnection, hub: ClusterPools | undefined): ClusterPools => {
     const { id, version } = connection.link
     const kept = known.get(id)
     // The least recently used is first: a map keeps insertion order.
     if (kept !== undefined) known.delete(id)
-    // A request that read the record just before a change must not close the pools made after the change.
-    if (kept !== undefined && (kept.version > version || (kept.version === version && kept.hub === hub))) {
+    if (kept !== undefined && fits(kept, connection, hub)) {
+      kept.version = Math.max(kept.version, version)
       known.set(id, kept)
       return kept
     }
-    if (kept !== undefined) void cutAll(kept)
+    if (kept !== undefined) retired.add(kept)
     const made = make(connection, hub)
     known.set(id, made)
     return made
@@ -141,16 +196,16 @@ export const makeConnectionPools = (egress: EgressPolicy, maxClusters = 1000): C
       const hub = via === undefined ? undefined : open({ link: via.hub, credential }, undefined)
       // The hub's record may have a newer credential than the caller has.
       const opened = open(hub === undefined ? connection : { ...connection, credential: hub.connection.credential }, hub)
-      evictIdle()
+      if (known.size > maxClusters) evictIdle()
       return (opened.hub === undefined) === (hub === undefined) ? opened : undefined
     },
     async forget(id) {
       const kept = known.get(id)
       known.delete(id)
-      if (kept !== undefined) await cutAll(kept)
+      await Promise.all([...(kept === undefined ? [] : [cutAll(kept)]), ...retired.take(id).map(cut)])
     },
     async close() {
-      const all = [...known.values()]
+      const all = [...known.values(), ...retired.take()]
       known.clear()
       await Promise.all(all.map(cut))
     },
@@ -204,14 +259,19 @@ export type Endpoint = Pick<ClusterConnection, 'credential' | 'via'>
 /** Returns what precedes every path of the cluster: the server's own prefix, and the hub's path to the cluster. */
 export const prefixOf = ({ credential, via }: Endpoint): string => `${new URL(credential.server).pathname.replace(/\/+$/, '')}${via?.path ?? ''}`
 
+const pathOf = (target: string): string => target.split(/[?#]/, 1)[0] ?? ''
+
 /**
- * Reports whether a path has parent segments or encoded separators. Below a prefix such a path could leave the cluster. No path of
- * a Kubernetes API needs either.
+ * Reports whether a path has the segments . or .., for any reader: one that takes a backslash, or an encoded slash or backslash, for a
+ * separator, too. Below a prefix such a path could leave the cluster.
  */
 export const leavesPrefix = (target: string): boolean => {
-  const [path = ''] = target.split(/[?#]/, 1)
-  return /(?:^|[/\\])(?:\.|%2e){1,2}(?:[/\\]|$)|%2f|%5c/i.test(path) || /[\t\n\r]/.test(path)
+  const path = pathOf(target)
+  return /(?:^|[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?:[/\\]|%2f|%5c|$)/i.test(path) || /[\t\n\r]/.test(path)
 }
+
+/** Reports whether a path has an encoded slash, which an API server takes for a separator. No name of an object has one. */
+export const splitsSegment = (target: string): boolean => /%2f/i.test(pathOf(target))
 
 /** Sends one request to the hub itself, without the identity of a caller. */
 export type AskHub = (request: ClusterRequest) => Outcome<ReachFailure, ClusterAnswer>
@@ -249,8 +309,21 @@ const failureByDiscovery = ({ status }: ClusterAnswer, discoveryStatus: number):
   return status === 401 ? CredentialRefused('The cluster refused the credential of the cluster gateway of its hub.') : undefined
 }
 
+/** Reports whether a service behind the cluster refused a credential of its own: the API servers answer with a Status. */
+const isForeignRefusal = ({ status, json }: ClusterAnswer): boolean => status === 401 && textAt(json, 'kind') !== 'Status'
+
+/** Returns the failure that a 401 to a request for a service means; undefined if the service gave it. */
+export const judgeForeign = (answer: ClusterAnswer): ReachFailure | undefined =>
+  isForeignRefusal(answer) ? undefined : CredentialRefused('The cluster refused the stored credential.')
+
 /** Returns the failure of the way to the cluster that an answer through the hub's gateway shows; undefined if it is the cluster's own answer. */
-export const judgeAnswer = async (answer: ClusterAnswer, via: GatewayRoute, askHub: AskHub): Promise<ReachFailure | undefined> => {
+export const judgeAnswer = async (
+  answer: ClusterAnswer,
+  via: GatewayRoute,
+  askHub: AskHub,
+  isForeign = false,
+): Promise<ReachFailure | undefined> => {
+  if (isForeign && isForeignRefusal(answer)) return undefined
   const failure = failureOnTheWay(answer, via)
   if (failure !== undefined || !needsDiscovery(answer)) return failure
   const discovery = await askHub({ method: 'GET', target: gatewayRoot })

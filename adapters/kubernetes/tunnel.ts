@@ -11,7 +11,7 @@ import type { Outcome } from '../../core/kernel/failure.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
 import { jsonOf } from './cluster-api.ts'
 import type { AskHub, Endpoint } from './connections.ts'
-import { authorization, isDoubtful, judgeAnswer, namingHub, tlsOptions, toReachFailure } from './connections.ts'
+import { authorization, isDoubtful, judgeAnswer, judgeForeign, namingHub, tlsOptions, toReachFailure } from './connections.ts'
 
 const copy = (from: ByteDuplex, to: ByteDuplex, ended: () => void): void => {
   let isEnded = false
@@ -137,16 +137,17 @@ export const tunnel = async (
     answered.socket.destroy()
     return left(ClusterUnreachable('The cluster answered an upgrade in a way that is not understood.'))
   }
-  if (answer.statusCode === 401 && via === undefined) {
+  if (answer.statusCode === 401 && via === undefined && upstream.isForeign !== true) {
     answer.destroy()
     return left(CredentialRefused('The cluster refused the stored credential.'))
   }
   const body = await readRefusal(answer).catch(() => new Uint8Array())
   answer.destroy()
   const status = answer.statusCode ?? 500
-  if (via !== undefined && isDoubtful(status)) {
+  if (via === undefined ? status === 401 : isDoubtful(status)) {
     const text = Buffer.from(body).toString('utf8')
-    const failure = await judgeAnswer({ status, text, json: jsonOf(text) }, via, askHub)
+    const judged = { status, text, json: jsonOf(text) }
+    const failure = via === undefined ? judgeForeign(judged) : await judgeAnswer(judged, via, askHub, upstream.isForeign)
     if (failure !== undefined) return left(failure)
   }
   exchange.refuse(status, upstream.answerHeaders(answer.headers).filter(([name]) => name !== 'content-length'), body)

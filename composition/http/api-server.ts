@@ -9,7 +9,7 @@ import type { BinderDeps, NodeHandler } from './binder-deps.ts'
 import type { Connections, HttpLimits, NoteEndless, TlsKeys } from './connections.ts'
 import { connectionLimit, httpLimits, shareWithTls, watchConnections } from './connections.ts'
 import type { DialectAt, GuardDeps, Pages } from './request/guard.ts'
-import { answerUnrouted, codingRefusal, makeDialectAt, makeFirst, makeGuard, makeMethodsAt, methodRefusal } from './request/guard.ts'
+import { answerUnrouted, codingRefusal, makeDialectAt, makeFindBelow, makeFirst, makeGuard, makeMethodsAt, methodRefusal } from './request/guard.ts'
 import { contextOf } from './request/request-context.ts'
 import type { FeedTimes } from './streams/feed-route.ts'
 import { bindFeedRoute } from './streams/feed-route.ts'
@@ -121,8 +121,8 @@ const bindStream = (
   streams: Set<ServerResponse>,
   noteEndless: NoteEndless,
 ): void => {
-  const { id, methods, path } = bound.route
-  const handler = bindStreamRoute(deps, bound, fullPath.slice(0, fullPath.length - path.length), noteEndless)
+  const { id, methods } = bound.route
+  const handler = bindStreamRoute(deps, bound, noteEndless)
   const tracked: NodeHandler = async (req, res) => {
     streams.add(res)
     res.once('close', () => streams.delete(res))
@@ -203,7 +203,7 @@ const sweepMs = 50
 export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
   const limits = { ...httpLimits, ...deps.limits }
   const server = createRestifyServer()
-  const guard = makeGuard(deps)
+  const guard = makeGuard(deps, makeFindBelow(deps.routes))
   const streams = new Set<ServerResponse>()
   const tunnels = new Set<Duplex>()
   const dialectAt = makeDialectAt(deps.routes)

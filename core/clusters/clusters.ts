@@ -144,7 +144,6 @@ interface Deps {
   readonly seal: SealCredential
   readonly clock: Clock
   readonly stillAllowed: StillAllowed
-  readonly transport: Pick<ClusterTransport, 'forget'>
   readonly unitOfWork: ClusterTaskUnitOfWork
 }
 
@@ -203,14 +202,11 @@ const makeApply = (deps: Deps) => {
     if (mismatch !== undefined) return left(ClusterMismatch(mismatch))
     const found = wish.accessConfig === undefined || wish.accessConfig === '' ? undefined : await identifySame(call, cluster, wish.accessConfig)
     if (found !== undefined && isLeft(found)) return found
-    const changed = await write(call, cluster, { wish, found: found?.right, before: await beforehand(cluster) })
-    if (isLeft(changed)) return changed
-    await deps.transport.forget(id)
-    return changed
+    return write(call, cluster, { wish, found: found?.right, before: await beforehand(cluster) })
   }
 }
 
-/** Changes a record and, if an access config is given, its credential. Existing connections are then closed. */
+/** Changes a record and, if an access config is given, its credential, which new requests use; what is under way ends by itself. */
 export const makeChangeCluster = (deps: Deps): ChangeCluster => {
   const apply = makeApply(deps)
   return (call, input) => apply<never>(call, input, async () => async () => right(undefined))

@@ -40,6 +40,8 @@ const notConnected = 'The cluster is not connected: store an access config for i
 
 /** Maximum number of cached opened credentials. */
 const maxOpened = 2000
+/** A record is not changed more often than this while it is read. */
+const maxRereads = 5
 
 /**
  * Caches opened credentials by record and version; the version is read again for every request. A connection through a hub is
@@ -53,13 +55,23 @@ export const makeClusterConnections = (deps: {
 }): ClusterConnections => {
   const opened: Cache<ClusterId, ClusterConnection> = deps.caches.make({ maxEntries: maxOpened })
 
+  /** Returns undefined if the record contains no credential. A record that another request changes is read again. */
   const openSealed = async (link: ClusterLink): Promise<ClusterConnection | undefined> => {
-    const sealed = await deps.clusters.sealed(link.id, link.version)
-    if (sealed === undefined) return undefined
-    const text = await deps.secretBox.open(sealed.box, credentialPlace(sealed.ownerId, sealed.ref))
-    const connection = { link, credential: deps.codec.decode(text) }
-    opened.set(link.id, connection)
-    return connection
+    let current: ClusterLink | undefined = link
+    for (let left = maxRereads; current !== undefined && left > 0; left -= 1) {
+      const sealed = await deps.clusters.sealed(current.id, current.version)
+      if (sealed === undefined) {
+        const { version }: ClusterLink = current
+        current = await deps.clusters.link(current.id)
+        if (current?.version === version) return undefined
+        continue
+      }
+      const text = await deps.secretBox.open(sealed.box, credentialPlace(sealed.ownerId, sealed.ref))
+      const connection = { link: current, credential: deps.codec.decode(text) }
+      opened.set(link.id, connection)
+      return connection
+    }
+    return undefined
   }
 
   const openOwn = async (link: ClusterLink): Promise<ClusterConnection | undefined> => {

@@ -76,7 +76,7 @@ const asMemberFailure = <F extends Failure>(failure: F | Gone): Exclude<F, Gone>
 
 const asRelayFailure = (failure: ProxyFailure): MemberFailure | Failure<'ProxyPathRefused'> => {
   const known = asMemberFailure(failure)
-  return known.tag === 'ProxyBodyRefused' ? ProxyPathRefused(known.message) : known
+  return known.tag === 'ProxyBodyRefused' || known.tag === 'ImpersonationRefused' ? ProxyPathRefused(known.message) : known
 }
 
 /** MemberClusters with the connections, transport, impersonation and path and header rules of the proxy routes. */

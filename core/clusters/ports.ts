@@ -46,6 +46,9 @@ export const ClusterChanged = defineFailure('ClusterChanged', 'Conflict')
 /** The path is ambiguous, or does not exist in any Kubernetes API. */
 export const ProxyPathRefused = defineFailure('ProxyPathRefused', 'Invalid')
 
+/** The request asks to be carried out as another user. */
+export const ImpersonationRefused = defineFailure('ImpersonationRefused', 'Forbidden')
+
 /** The body of a computed form is too large or malformed. */
 export const ProxyBodyRefused = defineFailure('ProxyBodyRefused', 'Unprocessable')
 
@@ -212,6 +215,8 @@ export interface UpstreamRequest {
   readonly isWatch?: boolean
   /** Respond 200 if the cluster responded 201. */
   readonly createdAsOk: boolean
+  /** The path belongs to a service, pod or node, which may answer 401 itself. */
+  readonly isForeign?: boolean
   /** Add a strong ETag of the bytes to a small 200, and respond 304 if the client already has it. */
   readonly entityTag?: { readonly ifNoneMatch: string | undefined }
   /** Returns the response headers that the client receives. */
@@ -229,7 +234,7 @@ export interface ClusterTransport {
   relay(connection: ClusterConnection, upstream: UpstreamRequest, exchange: Exchange, signal: AbortSignal): Outcome<ReachFailure, void>
   /** Like `relay`, for an upgraded connection. A refused upgrade is returned as an ordinary response. */
   tunnel(connection: ClusterConnection, upstream: UpstreamRequest, exchange: UpgradeExchange, signal: AbortSignal): Outcome<ReachFailure, void>
-  /** Closes every connection of the record, because it was removed or its credential changed. */
+  /** Closes every connection of the record, because it was removed. */
   forget(id: ClusterId): Promise<void>
 }
 export const ClusterTransportToken = token<ClusterTransport>('clusters.ClusterTransport')

@@ -19,10 +19,13 @@ export interface ByteDuplex {
  */
 export interface Exchange {
   readonly method: string
-  /** The path below the route's wildcard, percent-encoded as received and normalised. It starts with `/`. */
+  /** The path of the route before its wildcard, as received, without a trailing slash. */
+  readonly root: string
+  /** The path below the route's wildcard, as received. It starts with `/`. */
   readonly path: string
-  /** The raw query string without `?`. Platform parameters (credentials, org, sudo) are already removed. */
+  /** The raw query string without `?`. Platform parameters (credentials, org, sudo) are already removed, unless the path owns its query. */
   readonly query: string
+  /** Headers that are credentials for this service are already removed if the path owns its query. */
   readonly headers: HeaderBag
   /** The request's body as it arrives, or undefined if there is none. */
   readonly body: AsyncIterable<Uint8Array> | undefined

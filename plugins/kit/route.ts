@@ -154,6 +154,12 @@ export interface StreamRoute<F extends string = string> {
   readonly scopeCategory: RequiredScope['category']
   /** Open to a token that is confined to a cluster. Every other route refuses such a token. */
   readonly servesClusterTokens?: boolean
+  /**
+   * Set if the receiver checks the path itself: it gets the path exactly as it was sent, and no rule of this service for paths applies to
+   * it. Reports whether the query, and the headers that this service does not need, belong to the receiver of this path. The path begins
+   * below the wildcard. No credential is read from such a query.
+   */
+  readonly ownsQuery?: (path: string) => boolean
   readonly failures: readonly FailureType<F>[]
 }
 

@@ -351,6 +351,45 @@ withKubernetes('scale takes the bare number of replicas', async (t) => {
   t.is((await send('PUT', `${at}/none/scale`, { replicas: 1 })).status, 404)
 })
 
+withKubernetes('what restricts a change counts in computed forms, too', async (t) => {
+  const namespace = await widerFormsCluster.createNamespace()
+  const at = `/apps/v1/namespaces/${namespace}/deployments/web`
+  await expectStatus(send('POST', `/apps/v1/namespaces/${namespace}/deployments`, deployment('web')), 200)
+  const replicas = async (): Promise<number> => (await send('GET', `${at}/scale`)).json.spec.replicas
+  t.is((await send('PUT', `${at}/scale?dryRun=All`, { replicas: 4 })).json.spec.replicas, 4)
+  t.is((await send('PUT', `${at}/scale`, { replicas: 4, metadata: { resourceVersion: '1' } })).status, 409)
+  t.is((await send('PUT', `${at}/scale`, { replicas: 4, spec: { replicas: 5 } })).status, 422)
+  t.is((await send('PUT', `${at}/scale?fieldValidation=Strict&fieldManager=me`, { replicas: 4, metdata: {} })).status, 422)
+  t.is(await replicas(), 1)
+  const { metadata } = (await send('GET', at)).json as { metadata: { uid: string } }
+  const item = { namespace, name: 'web', group: 'apps', version: 'v1', resource: 'deployments' }
+  const codes = async (query: string, body: object): Promise<unknown> => {
+    const { status, json } = await send('POST', `/batch-delete${query}`, body)
+    return status === 200 ? json.resourcesStatus.map((each: { status: { code?: number; status: string } }) => each.status.code ?? each.status.status) : status
+  }
+  t.deepEqual(await codes('?dryRun=All', { resources: [item] }), ['Success'])
+  t.deepEqual(await codes('', { resources: [item], dryRun: ['All'] }), ['Success'])
+  t.deepEqual(await codes('', { resources: [{ ...item, preconditions: { uid: 'other' } }] }), [409])
+  t.deepEqual(await codes('?dryRun=Some', { resources: [item] }), [422])
+  for (const bad of [{ resources: [{ ...item, uid: 'other' }] }, { resources: [item], dry_run: true }]) t.is(await codes('', bad), 422)
+  t.is(await codes('?dryRun=All', { resources: [{ ...item, preconditions: { uid: 'other' } }] }), 422)
+  t.is((await send('GET', at)).json.metadata.uid, metadata.uid)
+  t.deepEqual(await codes('', { resources: [{ ...item, preconditions: { uid: metadata.uid } }], propagationPolicy: 'Background' }), ['Success'])
+  t.is((await send('GET', at)).status, 404)
+  t.is((await send('GET', `/core/v1/namespaces/${namespace}/events`)).status, 200)
+})
+
+withKubernetes('RBAC objects with any lawful name are made, read and deleted', async (t) => {
+  const kind = `/apis/rbac.authorization.k8s.io/v1/namespaces/${await widerFormsCluster.createNamespace()}/roles`
+  for (const name of ['team a:view', 'rôle', 'x|y', 'a#b', 'a?b', 'a;b&c', 'back\\slash', '"q"<x>{y}[z]^`', 'line\nbreak', '...', 'é'.repeat(200)]) {
+    const path = `${kind}/${encodeURIComponent(name)}`
+    t.is((await send('POST', kind, { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata: { name }, rules: [] })).status, 201, name)
+    t.is((await send('GET', path)).json.metadata.name, name)
+    t.is((await send('DELETE', path)).status, 200, name)
+    t.is((await send('GET', path)).status, 404, name)
+  }
+})
+
 withKubernetes('events, controller and autoscalers of an object', async (t) => {
   const namespace = await widerFormsCluster.createNamespace()
   const at = `/apps/v1/namespaces/${namespace}`
@@ -365,6 +404,8 @@ withKubernetes('events, controller and autoscalers of an object', async (t) => {
   await expectStatus(send('POST', `/core/v1/namespaces/${namespace}/events`, event('mine', web.metadata.uid)), 200)
   await expectStatus(send('POST', `/core/v1/namespaces/${namespace}/events`, event('foreign', 'other')), 200)
   t.deepEqual((await send('GET', `${at}/deployments/web/events`)).json.items.map((each: { reason: string }) => each.reason), ['mine'])
+  t.deepEqual((await send('GET', `${at}/deployments/web/events?fieldSelector=type%3DWarning`)).json.items, [])
+  t.is((await send('GET', `${at}/deployments/web/events?watch=true`)).status, 422)
   const scaler = (name: string, target: string) => ({ apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler', metadata: { name }, spec: { maxReplicas: 3, scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: target } } })
   for (const [name, target] of [['for-web', 'web'], ['for-db', 'db']] as const) await expectStatus(send('POST', `/autoscaling/v2/namespaces/${namespace}/horizontalpodautoscalers`, scaler(name, target)), 200)
   t.deepEqual((await send('GET', `${at}/deployments/web/horizontalpodautoscalers`)).json.items.map((each: { metadata: { name: string } }) => each.metadata.name), ['for-web'])

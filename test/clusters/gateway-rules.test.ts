@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { judgeAnswer, leavesPrefix, makeConnectionPools } from '../../adapters/kubernetes/connections.ts'
+import { judgeAnswer, leavesPrefix, makeConnectionPools, splitsSegment } from '../../adapters/kubernetes/connections.ts'
 import { lruCaches } from '../../adapters/system/lru-caches.ts'
 import { makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
 import { makeClusterConnections, steadyConnections, gatewayPath } from '../../core/clusters/connections.ts'
@@ -44,7 +44,7 @@ const world = (start: { spoke: ClusterLink | undefined; hub: ClusterLink | undef
     const { identity } = isLeft(opened) ? { identity: undefined } : opened.right.credential
     return { token: identity?.kind === 'token' ? identity.token.reveal() : 'none', queries: [...queries], connection: isLeft(opened) ? undefined : opened.right }
   }
-  return { state, open, connections }
+  return { state, open, connections, queries }
 }
 
 test('a record with a credential is opened without a query for a hub, a known version without any', async (t) => {
@@ -116,8 +116,9 @@ test('what the path rules accept stays below the prefix for every reader of URLs
       t.false(leavesPrefix(parsed.right.path))
     }),
   )
-  for (const target of ['/a/../b', '/%2e%2E/b', '/a%2Fb', '/a%5cb', '/..', '/a\\b/..']) t.true(leavesPrefix(target), target)
-  t.false(leavesPrefix('/api/v1/pods?fieldSelector=a%2Fb&x=../..'))
+  for (const target of ['/a/../b', '/%2e%2E/b', '/a%2F..%2fb', '/a%5c.%2e', '/..', '/a\\b/..', '/a/%2e%5Cb']) t.true(leavesPrefix(target), target)
+  for (const target of ['/api/v1/pods?fieldSelector=a%2Fb&x=../..', '/a%2Fb', '/a..b/...', '/a%5cb']) t.false(leavesPrefix(target), target)
+  t.true(splitsSegment('/a%2fb') && !splitsSegment('/a?b=%2f'))
 })
 
 const via = { hub: linkTo(hubId, 1), path: gatewayPath('reef')!, managedClusterName: 'reef' }
@@ -137,6 +138,9 @@ test('only an answer that the hub gave becomes a failure', async (t) => {
   t.regex(await judged(unauthorized, 'refused'), /^CredentialRefused: The hub refused/)
   t.regex(await judged(unauthorized, 200), /^CredentialRefused: The cluster refused the credential of the cluster gateway/)
   t.is(await judged(answerOf(503, 'upstream of an app is down'), 200), 'the answer')
+  // A service behind the cluster refuses a credential of its own.
+  t.is(await judgeAnswer(answerOf(401, 'log in here'), via, () => t.fail() as never, true), undefined)
+  t.truthy(await judgeAnswer(unauthorized, via, async () => right(answerOf(200, '')), true))
   t.is(await judged(answerOf(404, '{"kind":"Status","reason":"NotFound","details":{"kind":"pods"}}'), 404), 'the answer')
   t.is(await judged(answerOf(403, '{"kind":"Status","message":"User \\"ace.user.7\\" cannot get resource \\"clustergateways/proxy\\""}'), 404), 'the answer')
   t.regex(await judged(answerOf(403, '{"kind":"Status","message":"User \\"sa\\" cannot impersonate resource \\"users\\""}'), 200), /^CredentialRefused: .*may not impersonate/)
@@ -156,7 +160,7 @@ test('clusters behind a hub share its short connections; a request never takes t
   t.true(a.long.destroyed)
   t.false(a.short.destroyed)
   const renewed = pools.of(behind(6, 1, 2))!
-  t.true(b.long.destroyed && b.short.destroyed)
+  t.not(renewed.short, b.short)
   t.deepEqual(renewed.connection.credential.server, credentialOf('hub-2').server)
   // An older request finds the newer connections of the hub.
   t.is(pools.of(behind(6, 1, 1)), renewed)
@@ -165,6 +169,48 @@ test('clusters behind a hub share its short connections; a request never takes t
   t.is(pools.of(behind(6, 1, 2)), undefined)
   pools.of(behind(7, 4))
   t.is(pools.of(direct(7, 3)), undefined)
+})
+
+test('connections belong to an address and a credential: another change of the record, or of its hub, keeps them', async (t) => {
+  const pools = makeConnectionPools(makeEgressPolicy(new Set(['loopback'] as const)))
+  t.teardown(() => pools.close())
+  const credential = (token: string): ClusterCredential => ({ ...credentialOf('x'), identity: { kind: 'token', token: secret(token) } })
+  const direct = (version: number, token: string): ClusterConnection => ({ link: linkTo(spokeId, version), credential: credential(token) })
+  const behind = (version: number, hubVersion: number, token: string, path = via.path): ClusterConnection => ({ link: linkTo(7 as ClusterId, version), credential: credential(token), via: { ...via, path, hub: linkTo(hubId, hubVersion) } })
+  const own = pools.of(direct(1, 'a'))!
+  t.is(pools.of(direct(2, 'a')), own)
+  // A request that read the record before the change.
+  t.is(pools.of(direct(1, 'a')), own)
+  const spoke = pools.of(behind(1, 1, 'hub'))!
+  t.is(pools.of(behind(1, 2, 'hub')), spoke)
+  t.is(pools.of(behind(2, 2, 'hub')), spoke)
+  const moved = pools.of(behind(3, 2, 'hub', gatewayPath('other')!))!
+  t.not(moved.long, spoke.long)
+  t.is(moved.short, spoke.short)
+  const replaced = pools.of(direct(3, 'b'))!
+  const rehubbed = pools.of(behind(3, 3, 'hub-b', gatewayPath('other')!))!
+  t.not(replaced.short, own.short)
+  t.not(rehubbed.short, spoke.short)
+  // A caller with the credential before gets the new one.
+  t.is(pools.of(direct(2, 'a')), replaced)
+  t.is(pools.of(behind(2, 2, 'hub')), rehubbed)
+  t.false([own, spoke, moved].some(({ short, long }) => short.destroyed || long.destroyed || short.closed || long.closed))
+  await pools.forget(spokeId)
+  t.true(own.short.destroyed && own.long.destroyed && replaced.short.destroyed)
+  t.false(spoke.short.destroyed)
+  await pools.forget(hubId)
+  t.true([spoke, moved, rehubbed].every(({ short, long }) => short.destroyed && long.destroyed))
+})
+
+test('a record that is changed while its credential is read is read again', async (t) => {
+  const { connections, state, queries } = world({ spoke: linkTo(spokeId, 1), hub: linkTo(hubId, 1) })
+  const before = queries.push.bind(queries)
+  // The record is renamed after its link was read, twice.
+  queries.push = (query) => {
+    if (query.startsWith('sealed') && state.spoke!.version < 3) state.spoke = linkTo(spokeId, state.spoke!.version + 1)
+    return before(query)
+  }
+  t.is(unwrap(await connections.open(spokeId, 1)).link.version, 3)
 })
 
 test('a task keeps its connection through a hub while the database is away', async (t) => {

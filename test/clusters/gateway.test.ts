@@ -93,8 +93,9 @@ test('requests go through the gateway with the credential of the hub and the acc
   const at = await place(t.teardown)
   const { owner, ownerId, orgId, hub, namespace } = at
   const path = `/api/v1/namespaces/${namespace}/configmaps`
-  const created = await through(at, owner, 'POST', path, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'chart' }, data: { tide: 'low' } }, { 'Impersonate-User': 'root', 'Impersonate-Group': 'system:masters', 'Impersonate-Extra-ace.appscode.com%2Forg-id': '1', 'Impersonate-Uid': '0' })
+  const created = await through(at, owner, 'POST', path, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'chart' }, data: { tide: 'low' } }, { 'X-Remote-User': 'root' })
   t.is(created.status, 201, created.text)
+  for (const name of ['Impersonate-User', 'Impersonate-Group', 'Impersonate-Uid', 'Impersonate-Extra-ace.appscode.com%2Forg-id']) t.is((await through(at, owner, 'GET', path, undefined, { [name]: '1' })).status, 403, name)
   t.is((await through(at, owner, 'PATCH', `${path}/chart`, { data: { tide: 'high' } }, { 'Content-Type': 'application/merge-patch+json' })).json.data.tide, 'high')
   t.is((await through(at, owner, 'GET', `${path}/chart`)).json.data.tide, 'high')
   t.deepEqual(((await cluster.request('GET', `${path}/chart`)).body as { data: object }).data, { tide: 'high' })
@@ -242,7 +243,7 @@ test('helm releases are read through the gateway', async (t) => {
   t.true(gatewayRequests(at).length > 0)
 })
 
-test('kubectl works with the client-config of a spoke: apply, watch and exec; a removed record ends its watches and not those of the hub', async (t) => {
+test('kubectl works with the client-config of a spoke: apply, watch and exec; a renamed record ends no watch, a removed one its own and not those of the hub', async (t) => {
   const at = await place(t.teardown)
   const { namespace, owner, org, hub } = at
   const path = (await kubectl())!
@@ -258,6 +259,11 @@ test('kubectl works with the client-config of a spoke: apply, watch and exec; a 
   const [ofSpoke, ofHub] = [await watch('spoke'), await watch('hub')]
   const readers = [ofSpoke, ofHub].map((answer) => answer.body!.getReader())
   for (const reader of readers) t.regex(Buffer.from((await reader.read()).value!).toString(), /"chart"/)
+  // A change of the record of the hub, or of the spoke, ends nothing that is under way.
+  for (const name of ['hub', 'spoke']) await expectStatus(service.send('POST', `/api/v1/clustersv2/${org}/${name}/reconfigure`, { token: owner.token, body: { basicInfo: { displayName: 'Renamed' } } }), 200)
+  t.is((await through(at, owner, 'GET', `/api/v1/namespaces/${namespace}/configmaps/chart`)).status, 200)
+  await cluster.request('POST', `/api/v1/namespaces/${namespace}/configmaps`, { metadata: { name: 'between' } })
+  for (const reader of readers) t.regex(Buffer.from((await reader.read()).value!).toString(), /"between"/)
   await expectStatus(service.send('POST', `/api/v1/clustersv2/${org}/spoke/remove`, { token: owner.token, body: {} }), 200)
   await t.throwsAsync(async () => {
     while (!(await readers[0]!.read()).done);

@@ -23,6 +23,8 @@ import { cleanEnvironment } from '../support/service-process.ts'
 import type { TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
 import type { Person } from './cluster-world.ts'
+import type { Asked, Handshake } from './handshake.ts'
+import { clientFrame, openWebsocket } from './handshake.ts'
 import { clientKubeconfig, expectStatus, importCluster, makePeople, peoplesPassword } from './cluster-world.ts'
 
 /** An unmodified kubectl, a kubeconfig from the service, the whole service, a real kube-apiserver behind it. */
@@ -232,6 +234,61 @@ withKubernetesAndKubeletAndKubectl('a member who may view but not connect gets 4
   t.is((await service.send('GET', path)).status, 401)
 })
 
+withKubernetesAndKubeletAndKubectl('kubectl --as does nothing, and says so', async (t) => {
+  const namespace = await cluster.createNamespace()
+  await cluster.request('POST', `/api/v1/namespaces/${namespace}/configmaps`, { metadata: { name: 'kept' } })
+  for (const words of [['auth', 'can-i', 'delete', 'nodes', '--as=nobody'], ['get', 'configmaps', '--as=nobody', '--as-group=viewers'], ['delete', 'configmap', 'kept', '--as=nobody', '--as-uid=7'], ['get', 'configmaps', '--watch', '--as=nobody'], ['exec', 'web', '--as=nobody', '--', 'id']]) {
+    const refused = await run(namespace, words)
+    t.is(refused.status, 1, words.join(' '))
+    t.regex(refused.stderr, /as another user .* are not carried out/, words.join(' '))
+    t.is(refused.stdout, '')
+  }
+  t.is((await run(namespace, ['get', 'configmap', 'kept', '-o', 'name'])).stdout, 'configmap/kept\n')
+})
+
+const encodedToken = (token: string): string => `base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString('base64url')}`
+
+withKubernetesAndKubeletAndKubectl('websockets are answered as they are directly: watch, exec, attach, port-forward and logs', async (t) => {
+  const namespace = await cluster.createNamespace()
+  await cluster.request('POST', `/api/v1/namespaces/${namespace}/configmaps`, { metadata: { name: 'watched' } })
+  await kubelet.runPod(namespace, 'web')
+  const below = `/api/v1/clusters/${org}/${clusterName}/proxy`
+  const pod = `/api/v1/namespaces/${namespace}/pods/web`
+  const [watch, origin] = [`/api/v1/namespaces/${namespace}/configmaps?watch=true&fieldSelector=metadata.name%3Dwatched`, 'Origin: https://app.example']
+  const hasData = ({ data }: Handshake): boolean => data.length > 0
+  const hasPong = ({ frames }: Handshake): boolean => frames.some((frame) => frame.startsWith('pong'))
+  const isClosed = ({ frames }: Handshake): boolean => frames.some((frame) => frame.startsWith('close'))
+  const ping = clientFrame(9, 'tide')
+  const cases: readonly (readonly [what: string, path: string, headers: readonly string[], isDone: (seen: Handshake) => boolean, sent?: readonly Buffer[]])[] = [
+    ['a watch', watch, [origin], hasData],
+    ['a watch without Origin', watch, [], hasData],
+    ['a watch that offers compression and a protocol', watch, [origin, 'Sec-WebSocket-Extensions: permessage-deflate', 'Sec-WebSocket-Protocol: base64.binary.k8s.io'], hasData],
+    ['a ping in a watch', watch, [origin], hasPong, [ping]],
+    ['exec', `${pod}/exec?command=echo&command=hi&stdout=true`, ['Sec-WebSocket-Protocol: v5.channel.k8s.io, v4.channel.k8s.io'], isClosed],
+    ['exec of an older client', `${pod}/exec?command=echo&command=hi&stdout=true`, ['Sec-WebSocket-Protocol: v4.channel.k8s.io', 'Sec-WebSocket-Protocol: channel.k8s.io', origin], isClosed],
+    ['exec of an unknown protocol', `${pod}/exec?command=echo&command=hi&stdout=true`, ['Sec-WebSocket-Protocol: v9.channel.k8s.io'], isClosed],
+    ['exec in a container that is missing', `${pod}/exec?command=echo&container=none&stdout=true`, ['Sec-WebSocket-Protocol: v5.channel.k8s.io'], isClosed],
+    ['attach', `${pod}/attach?stdout=true&stdin=true`, ['Sec-WebSocket-Protocol: v5.channel.k8s.io'], hasPong, [ping]],
+    ['port-forward', `${pod}/portforward?ports=${echoPort}`, ['Sec-WebSocket-Protocol: SPDY/3.1+portforward.k8s.io'], hasPong, [ping]],
+    ['logs', `${pod}/log?follow=false`, ['Sec-WebSocket-Protocol: binary.k8s.io', origin], isClosed],
+  ]
+  for (const [what, path, headers, isDone, sent] of cases) {
+    const seen = (asked: Omit<Asked, 'headers'>, token: string): Promise<Handshake> => openWebsocket({ ...asked, headers: [`Authorization: Bearer ${token}`, ...headers] }, sent, isDone)
+    const directly = await seen({ url: cluster.url, path }, cluster.tokenFor('admin'))
+    const proxied = await seen({ url: service.baseUrl, path: `${below}${path}` }, owner.token)
+    t.deepEqual({ ...proxied, data: proxied.data.length > 0 }, { ...directly, data: directly.data.length > 0 }, what)
+    if (what === 'a watch' || what === 'exec') t.regex(proxied.status, / 101 /, what)
+  }
+  const byProtocol = async (...protocols: readonly string[]): Promise<readonly string[]> => {
+    const { status, headers } = await openWebsocket({ url: service.baseUrl, path: `${below}${pod}/exec?command=echo&stdout=true`, headers: [`Sec-WebSocket-Protocol: ${protocols.join(', ')}`] }, [], isClosed)
+    return [status.slice(9, 12), headers['sec-websocket-protocol'] ?? '']
+  }
+  t.deepEqual(await byProtocol(encodedToken(owner.token), 'v5.channel.k8s.io'), ['101', 'v5.channel.k8s.io'])
+  for (const refused of [[encodedToken('moor_wrong'), 'v5.channel.k8s.io'], [encodedToken(owner.token)], [encodedToken(owner.token), encodedToken(owner.token), 'v5.channel.k8s.io'], [`${encodedToken(owner.token)}=`, 'v5.channel.k8s.io']]) {
+    t.is((await byProtocol(...refused))[0], '401', refused.length.toString())
+  }
+})
+
 /** Connections that leave HTTP, through the whole service. */
 let proxyUpgradeService: TestService
 let fake: FakeKubernetes
@@ -321,7 +378,7 @@ test('bytes pass both ways, also those that came with the head, and identity is 
   const { proxy } = await makeProxy(own)
   const socket = open()
   socket.write(
-    head(`${proxy}${exec}`, [...upgrade, 'Cookie: moorage_session=x', 'Impersonate-User: root', `Sec-WebSocket-Protocol: v5.channel.k8s.io, base64url.bearer.authorization.k8s.io.c2VjcmV0, v4.channel.k8s.io`]),
+    head(`${proxy}${exec}`, [...upgrade, 'Cookie: moorage_session=x', 'X-Remote-User: root', `Sec-WebSocket-Protocol: v5.channel.k8s.io, ${encodedToken(proxyUpgradeService.adminToken)}, v4.channel.k8s.io`]),
   )
   const sent = Buffer.alloc(3_000_000, 'wave-')
   const done = readAll(socket)
@@ -334,7 +391,7 @@ test('bytes pass both ways, also those that came with the head, and identity is 
   t.is(values['authorization'], `Bearer ${own.token}`)
   t.is(values['sec-websocket-protocol'], 'v5.channel.k8s.io, v4.channel.k8s.io')
   t.is(values['cookie'], undefined)
-  t.is(values['impersonate-user'], undefined)
+  t.is(values['x-remote-user'], undefined)
   t.regex(text, /^HTTP\/1\.1 101 |^early:/)
   t.false(text.toLowerCase().includes('set-cookie'))
   t.is(text.match(/wave-/g)?.length, sent.byteLength / 5)

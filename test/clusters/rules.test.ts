@@ -2,6 +2,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
 import { parse } from 'yaml'
+import { leavesPrefix } from '../../adapters/kubernetes/connections.ts'
 import { AccessDenied, ObjectHidden } from '../../core/authz/ports.ts'
 import { shortAge } from '../../core/kernel/clock.ts'
 import { clientConfig, tokenPlaceholder } from '../../core/clusters/client-config.ts'
@@ -11,7 +12,7 @@ import { makeClustersAsCaller } from '../../core/clusters/member-clusters.ts'
 import type { ClusterConnections, ClusterRequest } from '../../core/clusters/ports.ts'
 import { ClusterMissing } from '../../core/clusters/ports.ts'
 import { acceptedHeaders, clientHeaders, upgradeHeaders, upstreamHeaders } from '../../core/clusters/proxy/headers.ts'
-import { checkProxyQuery, parseProxyPath } from '../../core/clusters/proxy/path.ts'
+import { checkProxyQuery, isForeignPath, parseProxyPath } from '../../core/clusters/proxy/path.ts'
 import { judge } from '../../core/clusters/status.ts'
 import type { Cluster, ClusterConnection, ClusterFacts, ClusterManager } from '../../core/clusters/types.ts'
 import { fromManagerMask, managerBits, toManagerMask } from '../../core/clusters/types.ts'
@@ -96,6 +97,7 @@ test('a client config is YAML whatever the names are', (t) => {
   t.is(config.users[0].user.token, tokenPlaceholder)
 })
 
+const origin = { server: 'https://cluster.example:6443', gateway: '', path: '/api/v1/x', root: '/p', isForeign: false }
 const as = { login: 'ada', groups: ['moorage:authenticated', 'moorage:org:acme'], extra: { 'moorage-user-id': '5' } }
 
 test('no set of client headers can carry an identity, or take ours away', (t) => {
@@ -103,7 +105,7 @@ test('no set of client headers can carry an identity, or take ours away', (t) =>
   const bag = fc.dictionary(fc.constantFrom(...names), fc.oneof(fc.constantFrom(...names, 'close', 'Impersonate-User, accept', 'a\r\nImpersonate-User: root'), fc.array(fc.string(), { maxLength: 3 })))
   fc.assert(
     fc.property(bag, (headers) => {
-      const sent = upstreamHeaders(headers, as)
+      const sent = upstreamHeaders(headers, { as, isForeign: false })
       const allowed = new Set(['accept', 'content-type', 'user-agent'])
       const ours = sent.filter(([name]) => !allowed.has(name))
       t.deepEqual(ours, [['impersonate-user', 'ada'], ['impersonate-group', 'moorage:authenticated'], ['impersonate-group', 'moorage:org:acme'], ['impersonate-extra-moorage-user-id', '5']])
@@ -112,21 +114,39 @@ test('no set of client headers can carry an identity, or take ours away', (t) =>
   )
 })
 
+const plain = { as: undefined, isForeign: false }
+
 test('an upgrade is passed on for one known protocol, without our bearer subprotocol', (t) => {
   const base = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-key': 'k', 'sec-websocket-version': '13' }
-  const sent = Object.fromEntries(upgradeHeaders({ ...base, 'sec-websocket-protocol': 'base64url.bearer.authorization.k8s.io.dG9r, v5.channel.k8s.io,BASE64URL.bearer.authorization.k8s.io.x' }, undefined) ?? [])
+  const sent = Object.fromEntries(upgradeHeaders({ ...base, 'sec-websocket-protocol': 'base64url.bearer.authorization.k8s.io.dG9r, v5.channel.k8s.io,BASE64URL.bearer.authorization.k8s.io.x' }, plain) ?? [])
   t.deepEqual(sent, { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-key': 'k', 'sec-websocket-version': '13', 'sec-websocket-protocol': 'v5.channel.k8s.io' })
-  t.deepEqual(upgradeHeaders({ upgrade: 'SPDY/3.1', 'x-stream-protocol-version': ['v4.channel.k8s.io', 'v3.channel.k8s.io'] }, undefined), [
+  t.deepEqual(upgradeHeaders({ upgrade: 'SPDY/3.1', 'x-stream-protocol-version': ['v4.channel.k8s.io', 'v3.channel.k8s.io'] }, plain), [
     ['connection', 'Upgrade'], ['upgrade', 'SPDY/3.1'], ['x-stream-protocol-version', 'v4.channel.k8s.io'], ['x-stream-protocol-version', 'v3.channel.k8s.io'],
   ])
-  for (const upgrade of ['h2c', 'websocket, h2c', 'spdy/2', '']) t.is(upgradeHeaders({ ...base, upgrade }, undefined), undefined, upgrade)
+  for (const upgrade of ['h2c', 'websocket, h2c', 'spdy/2', '']) t.is(upgradeHeaders({ ...base, upgrade }, plain), undefined, upgrade)
+})
+
+const locationOf = (location: string, from: Partial<typeof origin> = {}): string | undefined =>
+  clientHeaders({ location }, { ...origin, ...from }).find(([name]) => name === 'location')?.[1]
+
+test('a redirect of the cluster leads to what is below the root of the proxy, wherever it comes from', (t) => {
+  const app = { path: '/api/v1/namespaces/a/services/web/proxy/app', isForeign: true }
+  t.is(locationOf('/api/v1/user/signout', app), '/p/api/v1/user/signout')
+  t.is(locationOf('/api/v1/namespaces/a/services/web/proxy/app/?a=%20b#c', app), '/p/api/v1/namespaces/a/services/web/proxy/app/?a=%20b#c')
+  t.is(locationOf('app/', app), '/p/api/v1/namespaces/a/services/web/proxy/app/')
+  t.is(locationOf('../../../../../../../../../user/signout', app), '/p/user/signout')
+  t.is(locationOf('https://cluster.example:6443/x', app), '/p/x')
+  const behind = { server: 'https://rancher.example/k8s/clusters/c-1', gateway: '' }
+  t.is(locationOf('/k8s/clusters/c-1/api/v1/x/', behind), '/p/api/v1/x/')
+  t.is(locationOf('/api/v1/x/', behind), '/p/api/v1/x/')
+  t.is(locationOf('y', behind), '/p/api/v1/y')
+  fc.assert(fc.property(fc.oneof(fc.webPath(), fc.webUrl(), fc.string().map((text) => `/${text}`)), (location) => locationOf(location)?.startsWith('/p/') !== false))
 })
 
 test('answers carry what is listed and nothing else', (t) => {
-  const answer = clientHeaders({ 'content-type': 'a', 'set-cookie': ['x'], etag: 'e', 'x-kubernetes-pf-flowschema-uid': 'u', connection: 'etag', server: 's', 'transfer-encoding': 'chunked', warning: ['1', '2'] })
-  t.deepEqual(answer, [['content-type', 'a'], ['x-kubernetes-pf-flowschema-uid', 'u'], ['warning', '1'], ['warning', '2'], ['content-security-policy', 'sandbox']])
-  for (const elsewhere of ['https://169.254.169.254/x', '//evil.example/x', '/\\evil.example', 'relative']) t.false(clientHeaders({ location: elsewhere }).some(([name]) => name === 'location'), elsewhere)
-  t.deepEqual(clientHeaders({ location: '/api/v1/x/' })[0], ['location', '/api/v1/x/'])
+  const answer = clientHeaders({ 'content-type': 'a', 'set-cookie': ['x'], etag: 'e', 'x-kubernetes-pf-flowschema-uid': 'u', connection: 'etag', server: 's', 'transfer-encoding': 'chunked', warning: ['1', '2'] }, origin)
+  t.deepEqual(answer, [['content-type', 'a'], ['x-kubernetes-pf-flowschema-uid', 'u'], ['warning', '1'], ['warning', '2'], ['content-security-policy', "sandbox; frame-ancestors 'none'"]])
+  for (const elsewhere of ['https://169.254.169.254/x', '//evil.example/x', '/\\evil.example', 'http://cluster.example:6443/x', 'https://[']) t.is(locationOf(elsewhere), undefined, elsewhere)
   t.deepEqual(acceptedHeaders({ upgrade: 'websocket', connection: 'Upgrade', 'sec-websocket-accept': 'k', 'set-cookie': ['x'] }), [['connection', 'Upgrade'], ['upgrade', 'websocket'], ['sec-websocket-accept', 'k']])
 })
 
@@ -227,10 +247,16 @@ const forwarded: readonly (readonly [string, string])[] = [
   ['/api/v1/namespaces/default/pods/web', '/api/v1/namespaces/default/pods/web'],
   ['/apis/rbac.authorization.k8s.io/v1/clusterroles/system:node', '/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3Anode'],
   ['/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3anode', '/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3Anode'],
+  ['/apis/rbac.authorization.k8s.io/v1/clusterroles/team%20a:view', '/apis/rbac.authorization.k8s.io/v1/clusterroles/team%20a%3Aview'],
+  ['/apis/rbac.authorization.k8s.io/v1/clusterroles/r%C3%B4le', '/apis/rbac.authorization.k8s.io/v1/clusterroles/r%C3%B4le'],
+  ['/apis/rbac.authorization.k8s.io/v1/clusterroles/x|y%23%3F%5C;%0A', '/apis/rbac.authorization.k8s.io/v1/clusterroles/x%7Cy%23%3F%5C%3B%0A'],
+  [`/api/v1/${'a'.repeat(254)}`, `/api/v1/${'a'.repeat(254)}`],
+  ['/rbac.authorization.k8s.io/v1/clusterroles/x|y', '/apis/rbac.authorization.k8s.io/v1/clusterroles/x%7Cy'],
   ['/version', '/version'],
   ['/openapi/v3/apis/apps/v1', '/openapi/v3/apis/apps/v1'],
   ['/.well-known/openid-configuration', '/.well-known/openid-configuration'],
-  ['/api/v1/namespaces/a/services/https:web:443/proxy', '/api/v1/namespaces/a/services/https%3Aweb%3A443/proxy/'],
+  ['/api/v1/namespaces/a/services/https:web:443/proxy', '/api/v1/namespaces/a/services/https%3Aweb%3A443/proxy'],
+  ['/core/v1/namespaces/a/services/web/proxy//x/?', 'refused: The path contains a character that must be percent-encoded.'],
   ['/core/v1/namespaces', '/api/v1/namespaces'],
   ['/core/v1/namespaces/a', '/api/v1/namespaces/a'],
   ['/core/v1/namespaces/a/status', '/api/v1/namespaces/a/status'],
@@ -247,32 +273,60 @@ const forwarded: readonly (readonly [string, string])[] = [
 for (const [path, expected] of forwarded) test(`${path} is forwarded as ${expected}`, (t) => t.is(upstream(path), expected))
 
 const refused = [
-  '', 'api', '//', '/api//v1', '/api/v1/', '/api/./v1', '/api/../v1', '/api/%2e/v1', '/api/%2e%2e/v1', '/api/%2E%2e/v1', '/api/v1/a%2fb', '/api/v1/a%2Fb', '/api/v1/a%5cb',
-  '/api/v1/a\\b', '/api/v1/a%00', '/api/v1/a%0ab', '/api/v1/a%20b', '/api/v1/a b', '/api/v1/%', '/api/v1/%e', '/api/v1/%252e', '/api/v1/%25', '/api/v1/%c0%ae', '/api/v1/%ff', '/api/v1/é', '/api/v1/%c3%a9',
-  '/api/v1/a;b', '/api/v1/a%3bb', '/api/v1/a%3fb', '/api/v1/a%23b', '/api/v1/a#b', '/api/v1/a?b', '/api/v1/a"b', '/api/v1/<a>', '/api/v1/a|b', '/api/v1/a^b', '/api/v1/`a`', '/api/v1/{a}',
-  `/api/v1/${'a'.repeat(254)}`, '/apiz', '/core', '/core/x1/pods', '/core/v1/Pods', '/core/v1/namespaces/a/PODS', '/Core/v1/pods', '/ap_ps/v1/pods', '/apps/v1/namespaces//pods', '/../api', '/%2e%2e/api', '/ui', '/debug/pprof', '/logs', '/swagger-ui',
-].filter((path) => path !== '/api/v1/')
+  '', 'api', '//', '/api//v1', '/api/./v1', '/api/../v1', '/api/%2e/v1', '/api/%2e%2e/v1', '/api/%2E%2e/v1', '/api/v1/a%2fb', '/api/v1/a%2Fb', '/api/v1/..%5cb', '/api/v1/a%5c..', '/api/v1/%5C.%5Cb',
+  '/api/v1/%', '/api/v1/%e', '/api/v1/%252e', '/api/v1/%25', '/api/v1/%c0%ae', '/api/v1/%ff', '/apiz', '/core', '/core/x1/pods', '/core/v1/Pods', '/core/v1/namespaces/a/PODS', '/Core/v1/pods', '/ap_ps/v1/pods', '/apps/v1/namespaces//pods', '/../api', '/%2e%2e/api', '/ui', '/debug/pprof', '/logs', '/swagger-ui',
+]
 for (const path of refused) test(`refused: ${path.slice(0, 40)}`, (t) => t.true(isLeft(parseProxyPath(path))))
 
 const hostile = fc.array(fc.constantFrom('/', '.', '..', '%2f', '%2F', '%5c', '\\', '%00', '%252f', '%2e', ';', ':', 'api', 'apis', 'v1', 'core', 'pods', 'a', '%', '%zz', '//', '?', '#', 'é', '%c0%af', ' '), { maxLength: 12 }).map((parts) => `/${parts.join('')}`)
 
+const check = (path: string): void => {
+  const parsed = parseProxyPath(path)
+  if (isLeft(parsed) || (parsed.right.form !== 'raw' && parsed.right.form !== 'resource')) return
+  const { path: made, segments } = parsed.right
+  // A decoder that runs once more, or a resolver of dots, must find nothing left to do.
+  if (new URL(`https://cluster${made}`).pathname !== made) throw new Error(`${made} is resolved further`)
+  const words = made.split('/').slice(1).filter((word) => word !== '')
+  if (words.map(decodeURIComponent).join('\0') !== segments.join('\0')) throw new Error(`${made} is not ${segments.join(' ')}`)
+  if (segments.some((segment) => /[/%]/.test(segment) || segment.split('\\').some((part) => /^\.{1,2}$/.test(part)))) throw new Error('a segment hides another')
+  const again = parseProxyPath(made)
+  if (!isRight(again) || again.right.form !== 'raw' || again.right.path !== made) throw new Error(`${made} parses otherwise`)
+}
+
 test('a forwarded path has the same meaning and only one reading', (t) => {
+  const own = fc.oneof(hostile, fc.webPath(), fc.string().map((s) => `/api/${s}`)).filter((path) => !isForeignPath(path))
+  fc.assert(fc.property(own, check), { numRuns: 3000 })
+  t.pass()
+})
+
+/** The segments up to `proxy`, as an API server reads them. */
+const readAs = (path: string): readonly string[] => path.split('/').slice(1).map(decodeURIComponent)
+
+test('whatever precedes proxy in the path of a service, it is the path that was read that is sent, and what follows is sent as it came', (t) => {
+  const odd = fc.constantFrom('a', 'services', 'pods', 'nodes', 'namespaces', 'proxy', 'secrets', 'api', 'v1', '.', '..', '%2e%2e', '%2f', '..%2f..', '%5c..', '%70roxy', '%73ervices', '%25', '%', '', 'https:web:443', 'x%20y', ';', '%00')
+  const head = fc.oneof(
+    fc.tuple(fc.constantFrom('api', 'core', '%61pi', 'Api'), fc.constantFrom('v1', 'v%31', 'v1beta1'), odd, odd, odd, odd).map((words) => words.join('/')),
+    fc.tuple(fc.constantFrom('api/v1/namespaces'), odd, fc.constantFrom('services', 'pods', 'secrets'), odd).map((words) => words.join('/')),
+    fc.tuple(fc.constantFrom('api/v1/nodes', 'core/v1/nodes'), odd).map((words) => words.join('/')),
+  )
+  const tail = fc.array(fc.oneof(odd, fc.constantFrom('/', '//', '%20', '%C3%BC', '|', '[x]', '&', '?', '\\', ' ', 'a'.repeat(300))), { maxLength: 6 }).map((parts) => parts.join('/'))
+  let foreign = 0
   fc.assert(
-    fc.property(fc.oneof(hostile, fc.webPath(), fc.string().map((s) => `/api/${s}`)), (path) => {
+    fc.property(head, fc.constantFrom('', '/'), tail, (start, slash, end) => {
+      const path = `/${start}/proxy${slash}${slash === '' ? '' : end}`
       const parsed = parseProxyPath(path)
-      if (isLeft(parsed) || (parsed.right.form !== 'raw' && parsed.right.form !== 'resource')) return
+      if (isLeft(parsed) || parsed.right.form !== 'raw' || parsed.right.isForeign !== true) return isForeignPath(path) ? isLeft(parsed) : (check(path), true)
+      foreign += 1
       const { path: made, segments } = parsed.right
-      // A decoder that runs once more, or a resolver of dots, must find nothing left to do.
-      if (new URL(`https://cluster${made}`).pathname !== made) throw new Error(`${made} is resolved further`)
-      const words = made.split('/').slice(1).filter((word) => word !== '')
-      if (words.map(decodeURIComponent).join('\0') !== segments.join('\0')) throw new Error(`${made} is not ${segments.join(' ')}`)
-      if (segments.some((segment) => decodeURIComponent(segment) !== segment || /[/\\]/.test(segment) || /^\.{1,2}$/.test(segment))) throw new Error('a segment hides another')
-      const again = parseProxyPath(made)
-      if (!isRight(again) || again.right.form !== 'raw' || again.right.path !== made) throw new Error(`${made} parses otherwise`)
+      const own = made.split('/').slice(0, segments.length + 1).join('/')
+      const readOwn = readAs(own)
+      if (readOwn.join('\0') !== segments.join('\0') || readOwn.at(-1) !== 'proxy' || !['services', 'pods', 'nodes'].includes(readOwn.at(-3) ?? '')) return false
+      // No URL parser moves the boundary, and the rest is byte for byte what was received.
+      return new URL(`https://cluster${made}`).pathname.startsWith(own) && !leavesPrefix(made) && path.endsWith(made.slice(own.length))
     }),
     { numRuns: 3000 },
   )
-  t.pass()
+  t.true(foreign > 100, String(foreign))
 })
 
 test('a query passes unless it holds what no HTTP parser would let through', (t) => {

@@ -55,6 +55,10 @@ const errorCases: readonly [name: string, path: string, init: RequestInit, statu
   ['a body that does not decode', '/things', { method: 'POST', headers: jsonHeaders, body: '{"name":5}' }, 422, 'InvalidBody'],
   ['an id written as 1.0', '/things', { method: 'POST', headers: jsonHeaders, body: '{"name":"a","id":1.0}' }, 422, 'InvalidBody'],
   ['a repeated key', '/things', { method: 'POST', headers: jsonHeaders, body: '{"name":"x","name":"y"}' }, 422, 'InvalidBody'],
+  ['a dry run that the route does not have', '/things?dryRun=All', { method: 'POST', headers: jsonHeaders, body: '{"name":"x"}' }, 400, 'InvalidQuery'],
+  ['a dry run in the body', '/things', { method: 'POST', headers: jsonHeaders, body: '{"name":"x","dry_run":true}' }, 422, 'InvalidBody'],
+  ['preconditions that the route does not have', '/things', { method: 'POST', headers: jsonHeaders, body: '{"name":"x","preconditions":{"uid":"u"}}' }, 422, 'InvalidBody'],
+  ['a change that depends on If-None-Match', '/things/1', { method: 'PUT', headers: { ...auth, 'if-none-match': '*' } }, 412, 'StaleVersion'],
   ['a form', '/things', { method: 'POST', headers: { ...auth, 'content-type': 'application/x-www-form-urlencoded' }, body: 'a=b' }, 415, 'UnsupportedMediaType'],
   ['text that is JSON', '/things', { method: 'POST', headers: { ...auth, 'content-type': 'text/plain' }, body: '{"name":"x"}' }, 415, 'UnsupportedMediaType'],
   ['UTF-16', '/things', { method: 'POST', headers: { ...auth, 'content-type': 'application/json; charset=utf-16' }, body: '{"name":"x"}' }, 415, 'UnsupportedMediaType'],
@@ -81,6 +85,11 @@ for (const [name, path, init, status, code] of errorCases) {
     t.false(text.includes('hunter2'), 'no internals on the wire')
   })
 }
+
+test('a dry run that is switched off is none, and a read has nothing to try', async (t) => {
+  t.is((await send(server, '/things?dryRun=false', { method: 'POST', headers: jsonHeaders, body: '{"name":"x","dryRun":false,"dry_run":null}' })).status, 201)
+  t.is((await send(server, '/things/1?dryRun=All')).status, 200)
+})
 
 test('a refusal leads to the page of its operation, and to the whole documentation where no route was found', async (t) => {
   const urlOf = async (path: string, init?: RequestInit) => (await bodyOf(await send(server, path, init)))['url']

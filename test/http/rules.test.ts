@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { isDeepStrictEqual } from 'node:util'
 import test from 'ava'
 import fc from 'fast-check'
@@ -12,11 +13,13 @@ import { entityTag, noneMatch, parseIfMatch } from '../../composition/http/reque
 import { decodeWith, parseQuery } from '../../composition/http/request/decode.ts'
 import { pageHeaders, pageRequest } from '../../composition/http/request/paging.ts'
 import { makeRateLimit } from '../../composition/http/request/rate-limit.ts'
-import { guardTarget, isHost } from '../../composition/http/request/request-target.ts'
+import { foreignHeaders } from '../../composition/http/request/credentials.ts'
+import { guardTarget, isHost, originForm } from '../../composition/http/request/request-target.ts'
 import { whileAdmitted } from '../../composition/http/streams/stream-route.ts'
 import { readSmallJson } from '../../core/clusters/proxy/computed-responses.ts'
 import { parseInstant } from '../../core/kernel/clock.ts'
 import { parseJson, toWireJson } from '../../core/kernel/json.ts'
+import type { Principal } from '../../core/kernel/principal.ts'
 import { optional, QueryInt, repeatable, request } from '../../plugins/kit/codecs.ts'
 
 const from = (peer: string, forwarded?: string) =>
@@ -249,6 +252,20 @@ for (const target of refusedTargets) {
   test(`the target ${JSON.stringify(target)} is refused`, (t) => t.false(guardTarget(['localhost'], target).ok))
 }
 
+test('a target in absolute-form is read as its path, and names the host', (t) => {
+  t.deepEqual(originForm('http://a.example:81/x/?y=http://z'), { authority: 'a.example:81', target: '/x/?y=http://z' })
+  t.deepEqual(originForm('HTTPS://a'), { authority: 'a', target: '/' })
+  t.deepEqual(originForm('http://a?x'), { authority: 'a', target: '/?x' })
+  for (const target of ['/x', '*', '', '//a/x', 'http:///x', 'ftp://a/x', 'a:443']) t.deepEqual(originForm(target), { authority: undefined, target })
+})
+
+test('what the receiver checks stays as it is, and what precedes it is checked as ever', (t) => {
+  const below = (from: number, isChecked = true) => () => ({ from, isChecked, ownsQuery: isChecked })
+  t.like(guardTarget(['h'], '/p/x//y/%2f/?q=%', below(2)), { ok: true, path: '/p/x//y/%2f/', query: 'q=%' })
+  for (const target of ['/../x', '/%2f/x', '/p/x\\y', '/p/x y', '/p/é']) t.false(guardTarget(['h'], target, below(target.startsWith('/p') ? 2 : target.length - 2)).ok, target)
+  for (const target of ['/p/x//y', '/p/%2f', '/p/../x', '/p?q=%']) t.false(guardTarget(['h'], target, below(2, false)).ok, target)
+})
+
 test('one trailing slash is dropped, the query kept as it is', (t) => {
   t.deepEqual(guardTarget(['h'], '/api/v1/users/?q=a%20b&q=c'), { ok: true, path: '/api/v1/users', query: 'q=a%20b&q=c' })
   t.deepEqual(guardTarget(['h'], '/'), { ok: true, path: '/', query: '' })
@@ -309,4 +326,16 @@ test('a stream is cut when its caller loses the right, and is checked no longer'
 
 test('a rate limit and a store that is away cut nothing', async (t) => {
   t.deepEqual(await answering(left(refusal(429, 'RateLimited', 'slow')), left(refusal(500, 'Unavailable', 'away')), new Error('away'), left(refusal(404, 'ObjectHidden', 'gone'))), { asked: 4, cut: 1 })
+})
+
+test('what is for another receiver carries nothing that proves the caller here', (t) => {
+  const bag = (headersDistinct: Record<string, string[]>, method: 'session' | 'token', sessionCookie = 'moorage_session') =>
+    foreignHeaders({ headersDistinct } as unknown as IncomingMessage, { principal: { method } as Principal }, sessionCookie)
+  const own = { authorization: ['Bearer x'], sudo: ['eve'], 'x-otp': ['1'], 'x-gitea-otp': ['1'], 'x-forgejo-otp': ['1'] }
+  t.deepEqual(bag({ ...own, 'x-csrf-token': ['t'], accept: ['a', 'b'] }, 'session'), { accept: ['a', 'b'] })
+  t.deepEqual(bag({ ...own, 'x-csrf-token': ['t'] }, 'token'), { 'x-csrf-token': ['t'] })
+  const cookies = 'moorage_session=s; __Host-moorage_session=s;moorage_session_remember=r; __Host-moorage_session_remember=r; moorage_bus=b; _csrf=c; theme=dark; a=b=c'
+  for (const name of ['moorage_session', '__Host-moorage_session']) t.deepEqual(bag({ cookie: [cookies] }, 'session', name), { cookie: 'theme=dark; a=b=c' })
+  t.deepEqual(bag({ cookie: ['_csrf=of-the-app', 'x=y'] }, 'token'), { cookie: '_csrf=of-the-app; x=y' })
+  t.deepEqual(bag({ cookie: ['moorage_session=s; _csrf=c'] }, 'token'), {})
 })

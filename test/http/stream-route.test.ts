@@ -4,7 +4,7 @@ import { request } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import test from 'ava'
 import fc from 'fast-check'
-import { forwardedQuery, pathBelow } from '../../composition/http/streams/stream-route.ts'
+import { forwardedQuery } from '../../composition/http/streams/stream-route.ts'
 import { rawRequest } from './raw-request.ts'
 import { stubRoutes } from './stub-routes.ts'
 import type { StubServer } from './stub-server.ts'
@@ -143,9 +143,4 @@ test('platform parameters leave the query, all else stays byte for byte and in o
     }),
   )
   t.is(forwardedQuery('to%6ben=x&a=b'), 'a=b')
-})
-
-test('the path below a prefix', (t) => {
-  t.is(pathBelow('/api/v1/c/{o}/{c}/proxy/*', '/api/v1/c/a/b/proxy/api/v1'), '/api/v1')
-  t.is(pathBelow('/api/v1/c/{o}/{c}/proxy/*', '/api/v1/c/a/b/proxy'), '/')
 })

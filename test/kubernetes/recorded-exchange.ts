@@ -25,6 +25,7 @@ export const recordedExchange = (method: string, path: string, options: { readon
   const pause = (): Promise<void> => new Promise((resolve) => waiting.push(resolve))
   return {
     method,
+    root: '/proxy',
     path,
     query: options.query ?? '',
     headers: options.headers ?? {},

@@ -30,6 +30,7 @@ const announcesBody = ({ headers }: IncomingMessage): boolean =>
  */
 export const loopbackExchange = (req: IncomingMessage, res: ServerResponse, path: string, query: string, onStatus: (status: number) => void): Exchange => ({
   method: req.method ?? 'GET',
+  root: (req.url ?? '').slice(0, (req.url ?? '').indexOf('/', 1)),
   path,
   query,
   headers: req.headers,

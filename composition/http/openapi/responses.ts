@@ -173,7 +173,7 @@ const generalMeaning: Readonly<Record<number, string>> = {
   404: 'The object does not exist, or the caller may not see it; or `Sudo` names a user who does not exist.',
   408: 'The request did not arrive in time.',
   409: 'The change conflicts with the present state, or a request with the same Idempotency-Key is in progress.',
-  412: 'The object has changed since the version that `If-Match` names.',
+  412: 'The object has changed since the version that `If-Match` names, or a change has `If-None-Match`.',
   413: 'The body is larger than this route accepts.',
   415: 'The body is not JSON in UTF-8, or it is compressed.',
   422: 'The body does not have the documented shape: `message` and `errors` name the fields; or the Idempotency-Key was used for another request, or `Sudo` names an account that is not a user.',

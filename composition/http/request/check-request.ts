@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../../../core/authz/ports.ts'
@@ -71,7 +71,7 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route) => {
     if (isLeft(query)) return query
     const grant = await grantFor(deps, route, req, context)
     if (isLeft(grant)) return grant
-    const expectedVersion = expectedVersionOf(route, req.headers['if-match'])
+    const expectedVersion = expectedVersionOf(route, req.headers)
     if (isLeft(expectedVersion)) return expectedVersion
     const provenAtMs = performance.now()
     const read = await readRouteBody(req, route)
@@ -113,9 +113,15 @@ const grantFor = async (
     ? authorize(deps.authorizer, context.principal, route.access, { path: pathValuesOf(req), query: context.params })
     : right(undefined)
 
-/** Returns the version that `If-Match` names. A change without a guard refuses the header. */
-const expectedVersionOf = (route: Route, header: string | undefined): Either<Refusal, number | undefined> => {
-  const ifMatch = parseIfMatch(header)
+/** Returns the version that `If-Match` names. A change without a guard refuses the header, and each change refuses `If-None-Match`. */
+const expectedVersionOf = (
+  route: Route,
+  headers: Pick<IncomingHttpHeaders, 'if-match' | 'if-none-match'>,
+): Either<Refusal, number | undefined> => {
+  if (headers['if-none-match'] !== undefined && route.method !== 'GET') {
+    return left(refusal(412, 'StaleVersion', 'Nothing was done: a change cannot depend on If-None-Match.'))
+  }
+  const ifMatch = parseIfMatch(headers['if-match'])
   const isGuarded = route.honoursIfMatch === true || route.ok.kind === 'versioned'
   const isUnmet = ifMatch.kind === 'never' || (ifMatch.kind === 'version' && !isGuarded)
   if (isUnmet && route.method !== 'GET') {

@@ -2,9 +2,12 @@ import type { IncomingMessage } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import { parseCookie, stringifySetCookie } from 'cookie'
 import type { Credential } from '../../../core/identity/ports.ts'
+import type { HeaderBag } from '../../../core/kernel/exchange.ts'
 import type { Secret } from '../../../core/kernel/secret.ts'
 import { secret } from '../../../core/kernel/secret.ts'
+import { busCookie, csrfCookie, rememberCookieName } from '../../../plugins/identity/sessions/session-cookies.ts'
 import type { CookieChange } from '../../../plugins/kit/reply.ts'
+import type { RequestContext } from './request-context.ts'
 import { headerValues } from './request-target.ts'
 
 /** The credentials of a request: none, one, or a contradiction. */
@@ -75,6 +78,27 @@ const fromHeader = (req: IncomingMessage, header: string, isToken: (text: string
   }
 }
 
+/** The subprotocol in which clients of Kubernetes that cannot set a header send a token, in base64url. */
+const bearerSubprotocol = 'base64url.bearer.authorization.k8s.io.'
+
+/**
+ * Reads the token among the subprotocols of a websocket, by the rules of Kubernetes: one token, and another subprotocol beside it, which
+ * the server can select.
+ */
+const fromSubprotocols = (req: IncomingMessage): Carried => {
+  if (req.headers.upgrade?.toLowerCase() !== 'websocket') return { kind: 'none' }
+  const values = headerValues(req.rawHeaders, 'sec-websocket-protocol')
+  const offered = values.flatMap((value) => value.split(',').map((word) => word.trim()))
+  const [carried, ...further] = offered.filter((word) => word.startsWith(bearerSubprotocol))
+  if (carried === undefined) return { kind: 'none' }
+  const encoded = carried.slice(bearerSubprotocol.length)
+  if (further.length > 0) return bad('The subprotocols of the websocket carry more than one access token; send one.')
+  if (offered.length < 2) return bad('The subprotocols of the websocket must name another one beside the access token.')
+  if (encoded.length > maxCredentialLength) return bad('The access token in the subprotocols of the websocket is too long.')
+  if (!/^[A-Za-z0-9_-]+$/.test(encoded)) return bad('The access token in the subprotocols of the websocket is not in base64url.')
+  return { kind: 'one', credential: tokenCredential(Buffer.from(encoded, 'base64url').toString('latin1')) }
+}
+
 const sameCredential = (a: Credential, b: Credential): boolean =>
   a.kind === 'token' && b.kind === 'token' && a.token.reveal() === b.token.reveal()
 
@@ -95,6 +119,9 @@ export const carriedCredential = (
   const inHeader: Carried = header === undefined ? { kind: 'none' } : fromHeader(req, header, isToken)
   if (inHeader.kind === 'bad') return inHeader
   if (inHeader.kind === 'one') explicit.push(inHeader.credential)
+  const inSubprotocol = fromSubprotocols(req)
+  if (inSubprotocol.kind === 'bad') return inSubprotocol
+  if (inSubprotocol.kind === 'one') explicit.push(inSubprotocol.credential)
   for (const name of ['token', 'access_token']) {
     for (const value of params.getAll(name)) {
       if (!takesQueryTokens) return bad('This installation does not accept access tokens in the query string: send it in the Authorization header.')
@@ -143,6 +170,34 @@ export const cookieValueOf = (req: IncomingMessage, name: string): Secret | unde
   if (header.split(';').filter((pair) => pair.split('=', 1)[0]?.trim() === name).length !== 1) return undefined
   const value = parseCookie(header)[name]
   return value === undefined || value === '' || value.length > maxValueLength ? undefined : secret(value)
+}
+
+const ownHeaders: ReadonlySet<string> = new Set(['authorization', 'sudo', ...oneTimeCodeHeaders])
+
+/** Returns the cookies that are not those of this service. `_csrf` is one of its own only beside a session. */
+const foreignCookies = (header: string, sessionCookie: string): string => {
+  const pairs = header.split(';').map((pair) => pair.trim()).filter((pair) => pair !== '')
+  const nameOfPair = (pair: string): string => (pair.split('=', 1)[0] ?? '').trim().replace(/^__Host-/, '')
+  const ofSession = [sessionCookie.replace(/^__Host-/, ''), busCookie]
+  ofSession.push(rememberCookieName(ofSession[0] ?? ''))
+  const foreign = pairs.filter((pair) => !ofSession.includes(nameOfPair(pair)))
+  return (foreign.length === pairs.length ? foreign : foreign.filter((pair) => nameOfPair(pair) !== csrfCookie)).join('; ')
+}
+
+/**
+ * Returns the headers of a request that is for another receiver, one value for each time that they were sent, without what proves the
+ * caller to this service: credentials, one-time codes, its own cookies, and the CSRF token of a session.
+ */
+export const foreignHeaders = (
+  req: IncomingMessage,
+  { principal }: Pick<RequestContext, 'principal'>,
+  sessionCookie: string,
+): HeaderBag => {
+  const { cookie, ...others } = req.headersDistinct
+  const cookies = foreignCookies((cookie ?? []).join('; '), sessionCookie)
+  const isOwn = (name: string): boolean => ownHeaders.has(name) || (name === 'x-csrf-token' && principal?.method === 'session')
+  const kept = Object.entries(others).filter(([name]) => !isOwn(name))
+  return { ...Object.fromEntries(kept), ...(cookies === '' ? {} : { cookie: cookies }) }
 }
 
 export const setCookieHeader = (change: CookieChange, secure: boolean): string =>

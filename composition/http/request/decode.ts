@@ -103,8 +103,30 @@ export const decodeParams = (route: Route, raw: Readonly<Record<string, string>>
   )
 }
 
+/** Keys by which clients restrict a change. */
+const restrictingKeys: readonly string[] = [
+  'dryRun',
+  'dry_run',
+  'dry-run',
+  'preconditions',
+  'propagationPolicy',
+  'resourceVersion',
+  'validateOnly',
+  'validate_only',
+]
+const off: readonly unknown[] = [undefined, null, false, '', 'false', '0', 'none', 'None']
+
+/** Returns the key that restricts the change and has no meaning on the route. Without it, more would be done than was asked for. */
+const unmetRestriction = (route: Route, codec: t.Any | undefined, valueOf: (key: string) => unknown): string | undefined =>
+  route.method === 'GET' ? undefined : restrictingKeys.find((key) => !off.includes(valueOf(key)) && !(key in propsOf(codec)))
+
+const unmet = (status: 400 | 422, code: string, key: string): Refusal =>
+  refusal(status, code, `Nothing was done: "${key}" is not served on this route.`)
+
 /** Decodes the query string as the route declares it. Returns 400 when it does not decode. */
 export const decodeQuery = (route: Route, params: URLSearchParams): Either<Refusal, unknown> => {
+  const restriction = unmetRestriction(route, route.query, (key) => params.get(key))
+  if (restriction !== undefined) return left(unmet(400, 'InvalidQuery', restriction))
   const parsed = parseQuery(params, route.query)
   if (!parsed.ok) return left(refusal(400, 'InvalidQuery', parsed.message))
   if (route.query === undefined) return right({})
@@ -124,6 +146,9 @@ export const decodeBody = (route: Route, text: string | undefined, params: URLSe
   const parsed = text === undefined ? { ok: true as const, value: spec.whenAbsent } : parseJson(text)
   if (!parsed.ok) return left(unparsed(spec, parsed, text ?? ''))
   const value = spec.orQuery === true ? withQueryKeys(parsed.value, Object.keys(propsOf(spec.codec)), params) : parsed.value
+  const isFree = Object.keys(propsOf(spec.codec)).length === 0
+  const restriction = isObject(value) && !isFree ? unmetRestriction(route, spec.codec, (key) => value[key]) : undefined
+  if (restriction !== undefined) return left(unmet(spec.refusedAs === 400 ? 400 : 422, 'InvalidBody', restriction))
   const decoded = decodeWith(spec.codec, value)
   if (decoded.ok) return right(decoded.value)
   const { errors } = decoded

@@ -9,8 +9,8 @@ import type { Dialect, Refusal } from '../answer/failure-response.ts'
 import { noSuchPath, refusal } from '../answer/failure-response.ts'
 import { isEncrypted } from './credentials.ts'
 import type { OwnAddressOf } from './addresses.ts'
-import type { GuardedTarget } from './request-target.ts'
-import { makeMatchPath, guardTarget, headerValues } from './request-target.ts'
+import type { FindBelow, GuardedTarget } from './request-target.ts'
+import { makeMatchPath, guardTarget, headerValues, isHost, originForm } from './request-target.ts'
 import type { RequestContext } from './request-context.ts'
 import { attachContext } from './request-context.ts'
 import type { Answer } from '../answer/write-answer.ts'
@@ -42,7 +42,7 @@ export interface Guarded {
 }
 
 const contextFor = (req: IncomingMessage, target: GuardedTarget, sourceIp: string, ownAddress: OwnAddress): RequestContext => {
-  const { path, query } = target.ok ? target : { path: '', query: '' }
+  const { path, query, below } = target.ok ? target : { path: '', query: '', below: undefined }
   return {
     requestId: requestIdOf(req),
     sourceIp,
@@ -50,8 +50,9 @@ const contextFor = (req: IncomingMessage, target: GuardedTarget, sourceIp: strin
     startedNs: process.hrtime.bigint(),
     method: req.method ?? '',
     path,
+    below,
     query,
-    params: new URLSearchParams(query),
+    params: new URLSearchParams(below?.ownsQuery === true ? '' : query),
     ownAddress,
     isEncrypted: ownAddress.isDirect ? isEncrypted(req) : ownAddress.url.startsWith('https:'),
     routeId: '',
@@ -91,16 +92,37 @@ export interface GuardDeps {
   readonly ownAddress: OwnAddressOf
 }
 
+/** Returns the function that finds what belongs to the receivers of stream routes, by the words of their paths as declared. */
+export const makeFindBelow = (routes: readonly AssembledRoute[]): FindBelow => {
+  const streams = routes.flatMap(({ bound, fullPath }) => {
+    if (bound.kind !== 'stream') return []
+    const words = fullPath.replace(/\/\*$/, '').split('/').map((word) => (word.startsWith('{') ? '[^/]+' : word.replace(/[^\w-]/g, '\\$&')))
+    return [{ pattern: new RegExp(`^${words.join('/')}(?=/|$)`), ownsQuery: bound.route.ownsQuery }]
+  })
+  return (path) => {
+    for (const { pattern, ownsQuery } of streams) {
+      const from = pattern.exec(path)?.[0].length
+      if (from !== undefined) return { from, isChecked: ownsQuery !== undefined, ownsQuery: ownsQuery?.(path.slice(from)) === true }
+    }
+    return undefined
+  }
+}
+
 /**
  * Returns the function that makes the context of a request from a validated target. Before it runs, no code reads the Host
- * header or the path.
+ * header or the path. A host in the target replaces the header.
  */
-export const makeGuard =
-  ({ clientIp, ownAddress }: GuardDeps) =>
+export const makeGuard = ({ clientIp, ownAddress }: GuardDeps, findBelow: FindBelow = () => undefined) =>
   (req: IncomingMessage): Guarded => {
-    const hosts = headerValues(req.rawHeaders, 'host')
-    const target = guardTarget(hosts, req.url ?? '')
+    const sent = headerValues(req.rawHeaders, 'host')
+    const asked = originForm(req.url ?? '')
+    const hosts = asked.authority === undefined || sent.length !== 1 || !isHost(sent[0]) ? sent : [asked.authority]
+    const target = guardTarget(hosts, asked.target, findBelow)
     const host = target.ok ? hosts[0] : undefined
+    if (asked.authority !== undefined) {
+      req.url = asked.target
+      if (host !== undefined) req.headers.host = host
+    }
     const context = contextFor(req, target, clientIp(req), ownAddress(req, host))
     attachContext(req, context)
     return { context, refused: refusalFor(target, req) }
@@ -112,6 +134,12 @@ export type DialectAt = (target: string) => Dialect
 export const makeDialectAt = (routes: readonly AssembledRoute[]): DialectAt => {
   const proxied = routes.flatMap(({ bound, fullPath }) => (bound.kind === 'stream' ? [makeMatchPath(fullPath)] : []))
   return (target) => (proxied.some((match) => match(target.split('?', 1)[0] ?? '') !== undefined) ? 'kubernetes' : 'platform')
+}
+
+/** The router decodes what it matches, which the receiver of a stream route does itself. */
+const routed = ({ path, query, below }: RequestContext): string => {
+  if (below !== undefined) return path.slice(0, below.from)
+  return query === '' ? path : `${path}?${query}`
 }
 
 const isUnder = (path: string, root: string): boolean => path === root || path.startsWith(`${root}/`)
@@ -158,7 +186,7 @@ export const makeFirst = (
       }
     }
     // The checked target is the routed one. HEAD is routed as GET; Node has already decided to send no body for it.
-    req.url = context.query === '' ? context.path : `${context.path}?${context.query}`
+    req.url = routed(context)
     if (context.method === 'HEAD') req.method = 'GET'
     return true
   }

@@ -3,6 +3,7 @@ import { definedFields } from '../../../core/kernel/json.ts'
 import type { Log } from '../../../core/kernel/log.ts'
 import type { Call, OwnAddress, Principal } from '../../../core/kernel/principal.ts'
 import type { Secret } from '../../../core/kernel/secret.ts'
+import type { Below } from './request-target.ts'
 
 /** The binder's record of one request, made before routing and completed during processing. */
 export interface RequestContext {
@@ -14,7 +15,10 @@ export interface RequestContext {
   readonly method: string
   /** The path as sent, without trailing slashes. The checked path is the routed and forwarded one. */
   readonly path: string
+  /** The part of the path that belongs to the receiver of a stream route. It is as sent. */
+  readonly below: Below | undefined
   readonly query: string
+  /** The parameters of the query, for this service. None if the query belongs to another receiver. */
   readonly params: URLSearchParams
   readonly ownAddress: OwnAddress
   /** Whether the caller's connection is encrypted: up to this process, or according to a trusted proxy or the base URL. */

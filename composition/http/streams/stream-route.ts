@@ -7,13 +7,14 @@ import type { SignedInCall } from '../../../core/kernel/principal.ts'
 import type { BoundStreamRoute, StreamRoute } from '../../../plugins/kit/route.ts'
 import { streamOperationId } from '../../../plugins/kit/route.ts'
 import type { Refusal } from '../answer/failure-response.ts'
-import { refusalOf } from '../answer/failure-response.ts'
+import { noSuchPath, refusalOf } from '../answer/failure-response.ts'
 import type { Pieces } from '../answer/write-answer.ts'
 import { answerError, makePieces, recordRefusal, writeRefusal } from '../answer/write-answer.ts'
 import type { BinderDeps, NodeHandler } from '../binder-deps.ts'
 import type { NoteEndless } from '../connections.ts'
 import { makeAuthenticate } from '../request/authenticate.ts'
 import { authorize } from '../request/check-request.ts'
+import { foreignHeaders } from '../request/credentials.ts'
 import { announcesBody } from '../request/body.ts'
 import { platformParameters } from '../request/decode.ts'
 import { spendRate, spendRefused } from '../request/rate-limit.ts'
@@ -56,11 +57,17 @@ export const forwardedQuery = (query: string): string =>
     })
     .join('&')
 
-/** Returns the part of the checked path below the wildcard of a route, or `/` when there is none. */
-export const pathBelow = (routePath: string, path: string): string => {
-  const prefixSegments = routePath.split('/').length - 1
-  const rest = path.split('/').slice(prefixSegments).join('/')
-  return `/${rest}`
+/** Returns what an exchange tells its receiver of the request: the parts that are not for this service. */
+export const receivedBy = ({ sessions }: Pick<BinderDeps, 'sessions'>, req: IncomingMessage, context: RequestContext) => {
+  const { path, query, below = { from: path.length, isChecked: false, ownsQuery: false } } = context
+  const rest = path.slice(below.from)
+  return {
+    method: context.method,
+    root: path.slice(0, below.from),
+    path: rest === '' ? '/' : rest,
+    query: below.ownsQuery ? query : forwardedQuery(query),
+    headers: below.ownsQuery ? foreignHeaders(req, context, sessions.sessionCookie) : req.headers,
+  }
 }
 
 /** Returns the function that authenticates and authorizes a streamed request or an upgrade before any byte of it is read. */
@@ -97,11 +104,15 @@ export const makeAdmit = (deps: BinderDeps, route: StreamRoute) => {
 const scopeLevelOf = (method: string): 'read' | 'write' => (readingMethods.includes(method) ? 'read' : 'write')
 
 /** Returns the exchange of the core for a request and response of Node. */
-const exchangeOf = (req: IncomingMessage, res: ServerResponse, context: RequestContext, route: StreamRoute, prefix: string, noteEndless: NoteEndless, pieces: Pieces): Exchange => ({
-  method: context.method,
-  path: pathBelow(prefix + route.path, context.path),
-  query: forwardedQuery(context.query),
-  headers: req.headers,
+const exchangeOf = (
+  deps: BinderDeps,
+  req: IncomingMessage,
+  res: ServerResponse,
+  context: RequestContext,
+  noteEndless: NoteEndless,
+  pieces: Pieces,
+): Exchange => ({
+  ...receivedBy(deps, req, context),
   body: announcesBody(req) ? req : undefined,
   respond(status, headers) {
     if (res.destroyed || res.headersSent) return
@@ -132,19 +143,21 @@ const finished = (res: ServerResponse): Promise<void> =>
   res.writableFinished || res.destroyed ? Promise.resolve() : new Promise((resolve) => res.once('close', resolve))
 
 /** Binds a stream route. Everything except the bodies is handled as for any other route. */
-export const bindStreamRoute = (deps: BinderDeps, bound: BoundStreamRoute, prefix: string, noteEndless: NoteEndless): NodeHandler => {
+export const bindStreamRoute = (deps: BinderDeps, bound: BoundStreamRoute, noteEndless: NoteEndless): NodeHandler => {
   const { route } = bound
   const admit = makeAdmit(deps, route)
   return async (req, res) => {
     const context = contextOf(req)
     noteRoute(context, route, streamOperationId(route, req.method ?? ''))
     const params = pathValuesOf(req)
+    // The router also finds other spellings of the words of the path.
+    if (context.below === undefined) return writeRefusal(req, res, context, noSuchPath, 'kubernetes', deps.docsUrl)
     try {
       const signal = clientSignal(res)
       const ask = () => admit(req, context, params, signal, scopeLevelOf(context.method))
       const admitted = await ask()
       if (isLeft(admitted)) return writeRefusal(req, res, context, admitted.left, 'kubernetes', deps.docsUrl)
-      const exchange = exchangeOf(req, res, context, route, prefix, noteEndless, makePieces(res))
+      const exchange = exchangeOf(deps, req, res, context, noteEndless, makePieces(res))
       res.once('close', whileAdmitted(ask, () => res.destroy()))
       const outcome = await bound.handler({ params, exchange, ...admitted.right })
       if (isLeft(outcome)) return writeRefusal(req, res, context, refusalOf(outcome.left), 'kubernetes', deps.docsUrl)

@@ -15,7 +15,7 @@ import type { MatchPath } from '../request/request-target.ts'
 import { makeMatchPath } from '../request/request-target.ts'
 import type { RequestContext } from '../request/request-context.ts'
 import { noteRoute } from '../request/request-context.ts'
-import { forwardedQuery, makeAdmit, pathBelow, whileAdmitted } from './stream-route.ts'
+import { makeAdmit, receivedBy, whileAdmitted } from './stream-route.ts'
 
 type Headers = readonly (readonly [string, string])[]
 
@@ -57,11 +57,14 @@ export const refuseNoted = (socket: Duplex, refused: Refusal, docsUrl: string, c
   refuseUpgrade(socket, refused, operationPage(context.ownAddress.url + docsUrl, context.operationId), context.requestId, dialect)
 }
 
-const upgradeExchangeOf = (req: IncomingMessage, socket: Duplex, head: Uint8Array, context: RequestContext, fullPath: string): UpgradeExchange => ({
-  method: context.method,
-  path: pathBelow(fullPath, context.path),
-  query: forwardedQuery(context.query),
-  headers: req.headers,
+const upgradeExchangeOf = (
+  deps: BinderDeps,
+  req: IncomingMessage,
+  socket: Duplex,
+  head: Uint8Array,
+  context: RequestContext,
+): UpgradeExchange => ({
+  ...receivedBy(deps, req, context),
   body: undefined,
   head,
   accept(headers) {
@@ -78,7 +81,6 @@ const upgradeExchangeOf = (req: IncomingMessage, socket: Duplex, head: Uint8Arra
 
 interface UpgradeRoute {
   readonly bound: BoundStreamRoute
-  readonly fullPath: string
   readonly match: MatchPath
   readonly admit: ReturnType<typeof makeAdmit>
 }
@@ -96,17 +98,17 @@ const giveUp = (socket: Duplex, refused: Refusal, docsUrl: string, context: Requ
 export const makeUpgradeListener = (deps: BinderDeps & { readonly dialectAt: DialectAt }, routes: readonly BoundStreamRoute[], prefix: string) => {
   const upgradable: readonly UpgradeRoute[] = routes
     .filter((bound) => bound.upgrade !== undefined)
-    .map((bound) => ({ bound, fullPath: prefix + bound.route.path, match: makeMatchPath(prefix + bound.route.path), admit: makeAdmit(deps, bound.route) }))
+    .map((bound) => ({ bound, match: makeMatchPath(prefix + bound.route.path), admit: makeAdmit(deps, bound.route) }))
 
   const serve = async (req: IncomingMessage, socket: Duplex, head: Uint8Array, context: RequestContext, signal: AbortSignal): Promise<Refusal | undefined> => {
-    for (const { bound, fullPath, match, admit } of upgradable) {
+    for (const { bound, match, admit } of upgradable) {
       const params = match(context.path)
       if (params === undefined || bound.upgrade === undefined) continue
       noteRoute(context, bound.route, streamOperationId(bound.route, req.method ?? ''))
       const ask = () => admit(req, context, params, signal, 'write')
       const admitted = await ask()
       if (isLeft(admitted)) return admitted.left
-      const exchange = upgradeExchangeOf(req, socket, head, context, fullPath)
+      const exchange = upgradeExchangeOf(deps, req, socket, head, context)
       socket.once('close', whileAdmitted(ask, () => socket.destroy()))
       const outcome = await bound.upgrade({ params, exchange, ...admitted.right })
       return isLeft(outcome) ? refusalOf(outcome.left) : undefined

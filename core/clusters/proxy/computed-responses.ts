@@ -2,7 +2,8 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, map, right } from 'fp-ts/lib/Either.js'
 import type { Exchange } from '../../kernel/exchange.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
-import { at, listAt, parseJson, reservedKey, textAt } from '../../kernel/json.ts'
+import type { FreeObject } from '../../kernel/json.ts'
+import { at, isObject, listAt, parseJson, reservedKey, textAt, toWireJson, withoutKeys } from '../../kernel/json.ts'
 import type { ClusterAnswer, ClusterApi, ClusterRequest, ImpersonatedUser, ReachFailure } from '../ports.ts'
 import { ClusterUnreachable, ProxyBodyRefused } from '../ports.ts'
 import type { ClusterConnection } from '../types.ts'
@@ -31,7 +32,7 @@ export interface WiderAnswer {
 }
 export type Computed = Outcome<WiderFailure, WiderAnswer>
 
-const jsonAnswer = (status: number, value: unknown): WiderAnswer => ({ status, text: JSON.stringify(value) })
+const jsonAnswer = (status: number, value: unknown): WiderAnswer => ({ status, text: toWireJson(value) })
 
 /** Returns a Kubernetes Status for a missing object, as a cluster would. */
 const notFound = (message: string): WiderAnswer =>
@@ -74,14 +75,30 @@ const groupPath = (group: string, version: string): string => (group === 'core' 
 
 const getObject = (ask: Ask, ref: ResourceRef) => ask({ method: 'GET', target: encodedResourcePath({ ...ref, subresource: undefined }) })
 
+/** Returns the query of a list with one more field selector. A list that is filtered here cannot be watched. */
+const listQuery = (
+  query: string,
+  { fieldSelector, limit }: { readonly fieldSelector?: string; readonly limit?: number },
+): Either<Failure<'ProxyBodyRefused'>, string> => {
+  const params = new URLSearchParams(query)
+  if (params.has('watch')) return left(ProxyBodyRefused('A list that is computed cannot be watched: omit `watch`.'))
+  params.delete('convertToTable')
+  const own = fieldSelector === undefined ? [] : [fieldSelector]
+  const selectors = [...params.getAll('fieldSelector'), ...own].filter((each) => each !== '')
+  if (selectors.length > 0) params.set('fieldSelector', selectors.join(','))
+  if (limit !== undefined && !params.has('limit')) params.set('limit', String(limit))
+  return right(params.toString())
+}
+
 /** Returns the events about one object, as the cluster lists them. */
-const eventsOf = async (ask: Ask, ref: ResourceRef): Computed => {
+const eventsOf = async (ask: Ask, ref: ResourceRef, query: string): Computed => {
   const found = await getObject(ask, ref)
   if (isLeft(found)) return found
   if (!isOk(found.right)) return right(asIs(found.right))
-  const selector = encodeURIComponent(`involvedObject.uid=${textAt(found.right.json, 'metadata', 'uid')}`)
+  const selected = listQuery(query, { fieldSelector: `involvedObject.uid=${textAt(found.right.json, 'metadata', 'uid')}` })
+  if (isLeft(selected)) return selected
   const events = encodedResourcePath({ group: 'core', version: 'v1', namespace: ref.namespace, resource: 'events', name: undefined, subresource: undefined })
-  return map(asIs)(await ask({ method: 'GET', target: `${events}?fieldSelector=${selector}` }))
+  return map(asIs)(await ask({ method: 'GET', target: `${events}?${selected.right}` }))
 }
 
 /** Returns the object's controller: its owner reference with `controller: true`. */
@@ -102,13 +119,15 @@ const controllerOf = async (ask: Ask, ref: ResourceRef): Computed => {
 }
 
 /** Returns the autoscalers of the namespace that scale this object. */
-const horizontalPodAutoscalersOf = async (ask: Ask, ref: ResourceRef): Computed => {
+const horizontalPodAutoscalersOf = async (ask: Ask, ref: ResourceRef, query: string): Computed => {
+  const selected = listQuery(query, { limit: listLimit })
+  if (isLeft(selected)) return selected
   const found = await getObject(ask, ref)
   if (isLeft(found)) return found
   if (!isOk(found.right)) return right(asIs(found.right))
   const kind = textAt(found.right.json, 'kind')
   const target = encodedResourcePath({ group: 'autoscaling', version: 'v2', namespace: ref.namespace, resource: 'horizontalpodautoscalers', name: undefined, subresource: undefined })
-  const listed = await ask({ method: 'GET', target: `${target}?limit=${listLimit}` })
+  const listed = await ask({ method: 'GET', target: `${target}?${selected.right}` })
   if (isLeft(listed)) return listed
   if (!isOk(listed.right)) return right(asIs(listed.right))
   const items = listAt(listed.right.json, 'items').filter(
@@ -117,22 +136,22 @@ const horizontalPodAutoscalersOf = async (ask: Ask, ref: ResourceRef): Computed 
   return right(jsonAnswer(200, { ...(listed.right.json as object), items }))
 }
 
-/** Sets the number of replicas for `{replicas}` alone; puts a whole Scale unchanged. */
+const withQuery = (target: string, query: string): string => (query === '' ? target : `${target}?${query}`)
+const jsonBytes = (value: unknown): Uint8Array => new TextEncoder().encode(toWireJson(value))
+
+/** Sets the number of replicas for `{replicas}`, with everything else that the body says; puts a whole Scale unchanged. */
 const setReplicas = async (ask: Ask, target: string, body: AsyncIterable<Uint8Array> | undefined): Computed => {
   const read = await readSmallJson(body)
   if (isLeft(read)) return read
   const replicas = at(read.right, 'replicas')
   const isWhole = at(read.right, 'spec') !== undefined
+  if (isWhole && replicas !== undefined) return left(ProxyBodyRefused('`replicas` and `spec` must not both be set.'))
   if (!isWhole && !(Number.isInteger(replicas) && (replicas as number) >= 0 && (replicas as number) < 2 ** 31))
     return left(ProxyBodyRefused('`replicas` must be a whole number from 0.'))
-  const sent = isWhole ? read.right : { spec: { replicas } }
+  // What else is there restricts the change, as `metadata.resourceVersion` does.
+  const sent = isWhole ? read.right : { ...withoutKeys(read.right as FreeObject, new Set(['replicas'])), spec: { replicas } }
   const contentType = isWhole ? 'application/json' : 'application/merge-patch+json'
-  const put = await ask({
-    method: isWhole ? 'PUT' : 'PATCH',
-    target,
-    headers: [['content-type', contentType]],
-    body: new TextEncoder().encode(JSON.stringify(sent)),
-  })
+  const put = await ask({ method: isWhole ? 'PUT' : 'PATCH', target, headers: [['content-type', contentType]], body: jsonBytes(sent) })
   return map(asIs)(put)
 }
 
@@ -177,8 +196,45 @@ const readRef = (item: unknown): Either<Failure<'ProxyBodyRefused'>, ResourceRef
   return isSame && ref.name !== '' ? right(ref) : left(ProxyBodyRefused('`resources` must hold version, resource and name of Kubernetes objects.'))
 }
 
-/** Deletes each resource and returns a Status for each. A failure does not stop the others. */
-const batchDelete = async (ask: Ask, body: AsyncIterable<Uint8Array> | undefined): Computed => {
+const deleteOptionNames: readonly string[] = [
+  'dryRun',
+  'gracePeriodSeconds',
+  'ignoreStoreReadErrorWithClusterBreakingPotential',
+  'orphanDependents',
+  'preconditions',
+  'propagationPolicy',
+]
+const resourceKeys: ReadonlySet<string> = new Set(['group', 'version', 'resource', 'namespace', 'name', 'kind', ...deleteOptionNames])
+const batchKeys: ReadonlySet<string> = new Set(['resources', ...deleteOptionNames])
+
+const optionsIn = (value: unknown): FreeObject =>
+  isObject(value) ? Object.fromEntries(Object.entries(value).filter(([name]) => deleteOptionNames.includes(name))) : {}
+
+/** Returns the first key that has no meaning here: what it was to restrict would be deleted without regard to it. */
+const unknownKey = (value: unknown, keys: ReadonlySet<string>): string | undefined =>
+  isObject(value) ? Object.keys(value).find((key) => !keys.has(key)) : undefined
+
+/** Returns the options of each delete, or undefined if there are none. Kubernetes does not read the query of a delete with options. */
+const readOptions = (body: unknown, query: string): Either<Failure<'ProxyBodyRefused'>, readonly (FreeObject | undefined)[]> => {
+  const items = listAt(body, 'resources')
+  const unknown = unknownKey(body, batchKeys) ?? items.map((item) => unknownKey(item, resourceKeys)).find((key) => key !== undefined)
+  if (unknown !== undefined) return left(ProxyBodyRefused(`The key "${unknown.slice(0, 64)}" is not understood.`))
+  const all = items.map((item) => ({ ...optionsIn(body), ...optionsIn(item) }))
+  const options = all.map((each) => (Object.keys(each).length === 0 ? undefined : each))
+  if (options.some((each) => each !== undefined) && deleteOptionNames.some((name) => new URLSearchParams(query).has(name)))
+    return left(ProxyBodyRefused('Options must be all in the query or all in the body.'))
+  return right(options)
+}
+
+const deletion = (ref: ResourceRef, query: string, options: FreeObject | undefined): ClusterRequest => {
+  const target = withQuery(encodedResourcePath(ref), query)
+  if (options === undefined) return { method: 'DELETE', target }
+  const body = jsonBytes({ kind: 'DeleteOptions', apiVersion: 'v1', ...options })
+  return { method: 'DELETE', target, headers: [['content-type', 'application/json']], body }
+}
+
+/** Deletes each resource, with the options of Kubernetes for deletes, and returns a Status for each. A failure does not stop the others. */
+const batchDelete = async (ask: Ask, query: string, body: AsyncIterable<Uint8Array> | undefined): Computed => {
   const read = await readSmallJson(body)
   if (isLeft(read)) return read
   const items = listAt(read.right, 'resources')
@@ -189,9 +245,11 @@ const batchDelete = async (ask: Ask, body: AsyncIterable<Uint8Array> | undefined
     if (isLeft(ref)) return ref
     refs.push(ref.right)
   }
+  const options = readOptions(read.right, query)
+  if (isLeft(options)) return options
   const resourcesStatus: unknown[] = []
   for (const [index, ref] of refs.entries()) {
-    const deleted = await ask({ method: 'DELETE', target: encodedResourcePath(ref) })
+    const deleted = await ask(deletion(ref, query, options.right[index]))
     if (isLeft(deleted)) return deleted
     const { json, status, text } = deleted.right
     const isStatus = textAt(json, 'kind') === 'Status'
@@ -214,14 +272,14 @@ export type ComputeResponse = (input: WiderInput) => Outcome<WiderFailure, void>
 
 const compute = (target: ProxyTarget, exchange: Exchange, ask: Ask): Computed | undefined => {
   const { method } = exchange
-  if (target.form === 'batch-delete') return method === 'POST' ? batchDelete(ask, exchange.body) : undefined
+  if (target.form === 'batch-delete') return method === 'POST' ? batchDelete(ask, exchange.query, exchange.body) : undefined
   if (target.form === 'all-available') return method === 'GET' ? allAvailable(ask, target.group, target.version) : undefined
   if (target.form === 'raw' || target.ref.name === undefined) return undefined
   const { subresource } = target.ref
-  if (method === 'GET' && subresource === 'events') return eventsOf(ask, target.ref)
+  if (method === 'GET' && subresource === 'events') return eventsOf(ask, target.ref, exchange.query)
   if (method === 'GET' && subresource === 'controller') return controllerOf(ask, target.ref)
-  if (method === 'GET' && subresource === 'horizontalpodautoscalers') return horizontalPodAutoscalersOf(ask, target.ref)
-  if (method === 'PUT' && subresource === 'scale') return setReplicas(ask, target.path, exchange.body)
+  if (method === 'GET' && subresource === 'horizontalpodautoscalers') return horizontalPodAutoscalersOf(ask, target.ref, exchange.query)
+  if (method === 'PUT' && subresource === 'scale') return setReplicas(ask, withQuery(target.path, exchange.query), exchange.body)
   return undefined
 }
 

@@ -1,5 +1,9 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right } from 'fp-ts/lib/Either.js'
 import type { HeaderBag } from '../../kernel/exchange.ts'
+import type { Failure } from '../../kernel/failure.ts'
 import type { ImpersonatedUser } from '../ports.ts'
+import { ImpersonationRefused } from '../ports.ts'
 
 export type HeaderList = readonly (readonly [string, string])[]
 
@@ -7,6 +11,7 @@ export type HeaderList = readonly (readonly [string, string])[]
 const forwarded: readonly string[] = [
   'accept',
   'accept-encoding',
+  'audit-id',
   'content-encoding',
   'content-length',
   'content-type',
@@ -16,16 +21,43 @@ const forwarded: readonly string[] = [
   'if-unmodified-since',
   'kubectl-command',
   'kubectl-session',
+  'traceparent',
+  'tracestate',
   'user-agent',
 ]
 
 const forwardedOnUpgrade: readonly string[] = [
   ...forwarded.filter((name) => name !== 'content-length'),
+  // The API server refuses the websocket of a watch without it.
+  'origin',
   'sec-websocket-extensions',
   'sec-websocket-key',
   'sec-websocket-version',
   'x-stream-protocol-version',
 ]
+
+/** Headers of one connection, and those that the adapter sets. */
+const ofConnection: ReadonlySet<string> = new Set([
+  'connection',
+  'expect',
+  'host',
+  'http2-settings',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+/** Headers in which proxies in front of a service, or API servers, name the caller. */
+const ofCaller =
+  /^(?:authorization|forwarded|x-real-ip|x-remote-.*|x-forwarded-(?:access-token|client-cert|email|for|groups|preferred-username|user))$/
+
+/** Reports whether a request header belongs to the service, pod or node behind the Kubernetes API. */
+const isForeign = (name: string): boolean => !ofConnection.has(name) && !ofCaller.test(name)
 
 /**
  * Response headers that are returned to a client: no cookies, no challenges, nothing that affects this service's own origin.
@@ -46,6 +78,56 @@ const returned: ReadonlySet<string> = new Set([
   'vary',
   'warning',
 ])
+/** Further ones of a service, pod or node. */
+const foreignReturned: ReadonlySet<string> = new Set([
+  'accept-patch',
+  'accept-post',
+  'accept-ranges',
+  'allow',
+  'content-digest',
+  'content-language',
+  'content-range',
+  'date',
+  'dav',
+  'digest',
+  'mcp-session-id',
+  'preference-applied',
+  'range',
+  'repr-digest',
+  'server-timing',
+  'sunset',
+  'traceparent',
+  'tracestate',
+])
+/** Prefixes of headers that instruct browsers or proxies in front of this service, and headers that this service sets itself. */
+const instructing: readonly string[] = [
+  'x-accel-',
+  'x-content-security-policy',
+  'x-content-type-options',
+  'x-csrf-token',
+  'x-dns-prefetch-control',
+  'x-download-options',
+  'x-forwarded-',
+  'x-frame-options',
+  'x-lighttpd-',
+  'x-permitted-cross-domain-policies',
+  'x-reproxy-',
+  'x-request-id',
+  'x-robots-tag',
+  'x-sendfile',
+  'x-sudo-by',
+  'x-token-expiration',
+  'x-ua-compatible',
+  'x-webkit-csp',
+  'x-xss-protection',
+]
+
+const isReturned = (name: string): boolean => returned.has(name) || name.startsWith('x-kubernetes-')
+const isForeignReturned = (name: string): boolean =>
+  isReturned(name) ||
+  foreignReturned.has(name) ||
+  (/^(?:docker|grpc|x)-/.test(name) && !instructing.some((start) => name.startsWith(start)))
+
 const returnedOnUpgrade: ReadonlySet<string> = new Set([
   'audit-id',
   'sec-websocket-accept',
@@ -62,8 +144,8 @@ const valuesOf = (headers: HeaderBag, name: string): readonly string[] => {
 const wordsOf = (headers: HeaderBag, name: string): readonly string[] =>
   valuesOf(headers, name).flatMap((value) => value.split(',').map((word) => word.trim())).filter((word) => word !== '')
 
-/** Visible ASCII and spaces only: nothing that could end a header. */
-const isClean = (value: string): boolean => /^[\x20-\x7e]*$/.test(value)
+/** What HTTP allows in a value, one character a byte: nothing that could end a header. */
+const isClean = (value: string): boolean => /^[\t\x20-\x7e\x80-\xff]*$/.test(value)
 
 const pick = (headers: HeaderBag, names: Iterable<string>): [string, string][] => {
   const dropped = new Set(wordsOf(headers, 'connection').map((word) => word.toLowerCase()))
@@ -82,40 +164,94 @@ export const impersonation = (user: ImpersonatedUser): HeaderList => [
   ...Object.entries(user.extra).map(([key, value]): readonly [string, string] => [`impersonate-extra-${encodeURIComponent(key)}`, value]),
 ]
 
+/**
+ * Refuses a request that asks to be carried out as another user. The cluster would decide by the rights of the stored credential, not by
+ * those of the caller; without the headers, the request would be carried out with more rights than it asks for.
+ */
+export const refuseImpersonation = (headers: HeaderBag): Either<Failure<'ImpersonationRefused'>, void> => {
+  const name = Object.keys(headers).find((each) => each.startsWith('impersonate-'))
+  if (name === undefined) return right(undefined)
+  return left(
+    ImpersonationRefused(
+      `Nothing was sent to the cluster: requests as another user (${name}, kubectl --as) are not carried out through this service. ` +
+        'Create a SubjectAccessReview to learn what a user may do, or connect to the cluster directly.',
+    ),
+  )
+}
+
+/** What a request to a cluster depends on, besides its headers. */
+export interface Addressed {
+  readonly as: ImpersonatedUser | undefined
+  /** The path belongs to a service, pod or node. */
+  readonly isForeign: boolean
+}
+
+const namesOf = (headers: HeaderBag, isForeignTarget: boolean, known: readonly string[]): readonly string[] =>
+  isForeignTarget ? Object.keys(headers).filter(isForeign) : known
+
 /** Returns the request headers for a cluster. The adapter that holds the credential adds Authorization. */
-export const upstreamHeaders = (headers: HeaderBag, as: ImpersonatedUser | undefined): HeaderList => [
-  ...pick(headers, forwarded),
-  ...(as === undefined ? [] : impersonation(as)),
+export const upstreamHeaders = (headers: HeaderBag, to: Addressed): HeaderList => [
+  ...pick(headers, namesOf(headers, to.isForeign, forwarded)),
+  ...(to.as === undefined ? [] : impersonation(to.as)),
 ]
 
 /** A token in the subprotocols of a browser's WebSocket is for this service, not for the cluster. */
 const isBearer = (subprotocol: string): boolean => subprotocol.toLowerCase().startsWith('base64url.bearer.authorization.')
 
-/** Like `upstreamHeaders`, for an upgrade request. Returns undefined if it requests anything but exec streams. */
-export const upgradeHeaders = (headers: HeaderBag, as: ImpersonatedUser | undefined): HeaderList | undefined => {
+const ofHandshake: readonly string[] = ['content-length', 'sec-websocket-protocol']
+
+/** Like `upstreamHeaders`, for an upgrade request. Returns undefined if it requests anything but WebSocket and SPDY streams. */
+export const upgradeHeaders = (headers: HeaderBag, to: Addressed): HeaderList | undefined => {
   const [protocol, ...others] = wordsOf(headers, 'upgrade')
   if (protocol === undefined || others.length > 0 || !/^(?:websocket|spdy\/3\.1)$/i.test(protocol)) return undefined
   const subprotocols = wordsOf(headers, 'sec-websocket-protocol').filter((word) => !isBearer(word) && isClean(word))
   return [
     ['connection', 'Upgrade'],
     ['upgrade', protocol],
-    ...pick(headers, forwardedOnUpgrade),
+    ...pick(headers, namesOf(headers, to.isForeign, forwardedOnUpgrade).filter((name) => !ofHandshake.includes(name))),
     ...(subprotocols.length === 0 ? [] : [['sec-websocket-protocol', subprotocols.join(', ')] as const]),
-    ...(as === undefined ? [] : impersonation(as)),
+    ...(to.as === undefined ? [] : impersonation(to.as)),
   ]
 }
 
-/** A page that a pod serves must not run scripts on this service's origin. */
-const guards: HeaderList = [['content-security-policy', 'sandbox']]
+/** A page that a pod serves must not run scripts on this service's origin, nor be shown inside another page. */
+const guards: HeaderList = [['content-security-policy', "sandbox; frame-ancestors 'none'"]]
 
-/** Rejects redirects to another host: a cluster must not redirect this service's clients elsewhere. */
-const staysHere = ([name, value]: readonly [string, string]): boolean => name !== 'location' || /^\/(?![/\\])/.test(value)
+/** Where the response to a request comes from, and where its client sees it. */
+export interface Origin {
+  /** The address of the cluster, or of its hub. */
+  readonly server: string
+  /** The path of the cluster below the hub; empty without a hub. */
+  readonly gateway: string
+  /** The path of the request at the cluster. */
+  readonly path: string
+  /** The path of this service below which the client sees the paths of the cluster. */
+  readonly root: string
+  readonly isForeign: boolean
+}
+
+/** Returns a redirect as a path below the root; undefined if it leads to another host. */
+const redirected = (location: string, { server, gateway, path, root }: Origin): string | undefined => {
+  const { origin, pathname } = new URL(server)
+  const prefix = `${pathname.replace(/\/+$/, '')}${gateway}`
+  const from = `${origin}${prefix}${path}`
+  const to = URL.canParse(location, from) ? new URL(location, from) : undefined
+  if (to?.origin !== origin) return undefined
+  const below = to.pathname.startsWith(`${prefix}/`) ? to.pathname.slice(prefix.length) : to.pathname
+  return `${root}${below}${to.search}${to.hash}`
+}
 
 /** Returns the response headers for the client. */
-export const clientHeaders = (headers: HeaderBag): HeaderList => [
-  ...pick(headers, Object.keys(headers).filter((name) => returned.has(name) || name.startsWith('x-kubernetes-'))).filter(staysHere),
-  ...guards,
-]
+export const clientHeaders = (headers: HeaderBag, origin: Origin): HeaderList => {
+  const names = Object.keys(headers).filter(origin.isForeign ? isForeignReturned : isReturned)
+  const kept = pick(headers, names)
+  if (headers['location'] === undefined) return [...kept, ...guards]
+  const moved = kept.flatMap(([name, value]): HeaderList => {
+    const at = name === 'location' ? redirected(value, origin) : value
+    return at === undefined ? [] : [[name, at]]
+  })
+  return [...moved, ...guards]
+}
 
 /** Returns the headers of a 101. */
 export const acceptedHeaders = (headers: HeaderBag): HeaderList => [

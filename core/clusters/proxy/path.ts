@@ -13,10 +13,10 @@ export interface ResourceRef {
   readonly subresource: string | undefined
 }
 
-/** The target of a path below `/proxy`. `path` is re-encoded from the parsed segments. */
+/** The target of a path below `/proxy`. `path` is re-encoded from the parsed segments of the Kubernetes API. */
 export type ProxyTarget =
-  /** A path of the Kubernetes API itself. */
-  | { readonly form: 'raw'; readonly path: string; readonly segments: readonly string[] }
+  /** A path of the Kubernetes API itself. Foreign: what follows `proxy` belongs to a service, pod or node, and is sent as received. */
+  | { readonly form: 'raw'; readonly path: string; readonly segments: readonly string[]; readonly isForeign?: true }
   /** `/{group}/{version}/...`, translated. */
   | { readonly form: 'resource'; readonly path: string; readonly segments: readonly string[]; readonly ref: ResourceRef }
   | { readonly form: 'batch-delete' }
@@ -25,8 +25,6 @@ export type ProxyTarget =
 type Parsed<A> = Either<Failure<'ProxyPathRefused'>, A>
 const refuse = (message: string): Parsed<never> => left(ProxyPathRefused(message))
 
-/** All characters of the names of Kubernetes objects, ports and users. No slash, backslash, percent sign, control character or space. */
-const segmentPattern = /^[A-Za-z0-9._:@~!$'()*+,=-]{1,253}$/
 const groupPattern = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/
 const versionPattern = /^v[0-9]{1,3}(?:(?:alpha|beta)[0-9]{1,3})?$/
 const resourcePattern = /^[a-z][a-z0-9-]{0,62}$/
@@ -40,8 +38,10 @@ const decodeSegment = (encoded: string): Parsed<string> => {
   } catch {
     return refuse('The path is not valid percent-encoded UTF-8.')
   }
-  if (decoded === '.' || decoded === '..') return refuse('The path must not contain the segments . and ..')
-  if (!segmentPattern.test(decoded)) return refuse('A segment of the path is empty or contains a character that no Kubernetes path has.')
+  // What Kubernetes allows in a name; a name of RBAC may have any other character. A reader that takes a backslash for a separator
+  // must find no parent segment either.
+  if (decoded === '' || /[/%]/.test(decoded)) return refuse('A segment of the path is empty, or contains a slash or a percent sign.')
+  if (/(?:^|\\)\.{1,2}(?:\\|$)/.test(decoded)) return refuse('The path must not contain the segments . and ..')
   return right(decoded)
 }
 
@@ -83,8 +83,32 @@ const readResource = (group: string, version: string, rest: readonly string[]): 
   return right({ group, version, namespace, resource, name, subresource: sub.length === 0 ? undefined : sub.join('/') })
 }
 
-const isOwnRoot = (segments: readonly string[]): boolean =>
-  segments.at(-1) === 'proxy' && ['services', 'pods', 'nodes'].includes(segments.at(-3) ?? '')
+/** The rest of such a path belongs to the service, pod or node. Another spelling of these words is a path like any other. */
+const foreignPattern = /^\/(?:api|core)\/v1\/(?:namespaces\/[^/]+\/(?:services|pods)|nodes)\/[^/]+\/proxy(?=\/|$)/
+
+/** Returns the part of the path that belongs to the Kubernetes API, if the rest does not. Most paths have no such word. */
+const ownPart = (path: string): string | undefined => (path.includes('/proxy') ? foreignPattern.exec(path)?.[0] : undefined)
+
+/** Reports whether the end of a path below `/proxy`, its query and its headers belong to a service, pod or node. */
+export const isForeignPath = (path: string): boolean => ownPart(path) !== undefined
+
+/** For a reader that takes a backslash, or an encoded slash or backslash, for a separator, too. */
+const dotSegment = /(?:^|\/|%2f|%5c)(?:\.|%2e){1,2}(?:\/|%2f|%5c|$)/i
+
+/** Returns the rest of a path if it can be sent as it is. A segment . or .. would be resolved on the way, into another path. */
+const checkForeign = (rest: string): Parsed<string> => {
+  if (/[^\x21-\x7e]|[\\?#]/.test(rest)) return refuse('The path contains a character that must be percent-encoded.')
+  if (/%(?![0-9A-Fa-f]{2})/.test(rest)) return refuse('The path contains a "%" that starts no escape.')
+  return dotSegment.test(rest) ? refuse('The path must not contain the segments . and ..') : right(rest)
+}
+
+const readForeign = (path: string, own: string): Parsed<ProxyTarget> => {
+  const [read, rest] = [readSegments(own), checkForeign(path.slice(own.length))]
+  if (isLeft(read)) return read
+  if (isLeft(rest)) return rest
+  const segments = ['api', ...read.right.slice(1)]
+  return right({ form: 'raw', path: `${encode(segments)}${rest.right}`, segments, isForeign: true })
+}
 
 /** `metrics` of a node or pod is an object of the metrics API. */
 const asMetrics = (ref: ResourceRef): ResourceRef =>
@@ -111,17 +135,17 @@ const readWider = (segments: readonly string[]): Parsed<ProxyTarget> => {
 
 /**
  * Parses the path below `/proxy`. The forwarded path is rebuilt from the parsed segments, so that it cannot be interpreted
- * differently; ambiguous paths are rejected.
+ * differently; ambiguous paths are rejected. What belongs to a service, pod or node is forwarded as received.
  */
 export const parseProxyPath = (path: string): Parsed<ProxyTarget> => {
+  const own = ownPart(path)
+  if (own !== undefined) return readForeign(path, own)
   const read = readSegments(path)
   if (isLeft(read)) return read
   const segments = read.right
   const [root] = segments
   if (root === undefined) return right({ form: 'raw', path: '/', segments })
-  if (!rawRoots.has(root)) return readWider(segments)
-  // The API server redirects a service's root to the same path with a slash, and the slash does not reach this service.
-  return right({ form: 'raw', path: isOwnRoot(segments) ? `${encode(segments)}/` : encode(segments), segments })
+  return rawRoots.has(root) ? right({ form: 'raw', path: encode(segments), segments }) : readWider(segments)
 }
 
 /** Accepts a query string with only the characters that an HTTP parser accepts. */

@@ -1,5 +1,6 @@
+import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left } from 'fp-ts/lib/Either.js'
-import type { Exchange, UpgradeExchange } from '../../kernel/exchange.ts'
+import type { Exchange, HeaderBag, UpgradeExchange } from '../../kernel/exchange.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { ClusterId } from '../../kernel/ids.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
@@ -9,13 +10,15 @@ import { hubIdentity } from '../hubs/types.ts'
 import type { ClusterConnection, ClusterLink } from '../types.ts'
 import type { ComputeResponse } from './computed-responses.ts'
 import { asUpstream } from './computed-responses.ts'
-import { acceptedHeaders, clientHeaders, impersonation, upgradeHeaders, upstreamHeaders } from './headers.ts'
+import type { HeaderList } from './headers.ts'
+import { acceptedHeaders, clientHeaders, impersonation, refuseImpersonation, upgradeHeaders, upstreamHeaders } from './headers.ts'
 import type { ProxyTarget } from './path.ts'
 import { checkProxyQuery, parseProxyPath } from './path.ts'
 
 export type ProxyFailure =
   | Failure<'ProxyPathRefused'>
   | Failure<'ProxyBodyRefused'>
+  | Failure<'ImpersonationRefused'>
   | Failure<'ClusterMissing'>
   | Failure<'ClusterNotConnected'>
   | Failure<'ClusterUnreachable'>
@@ -60,13 +63,21 @@ const targetOf = (path: string, query: string): string => (query === '' ? path :
 
 type Streamed = Extract<ProxyTarget, { form: 'raw' | 'resource' }>
 
-const upstreamOf = (target: Streamed, exchange: Exchange, as: ImpersonatedUser | undefined): UpstreamRequest => {
+const isForeign = (target: Streamed): boolean => target.form === 'raw' && target.isForeign === true
+
+/** Returns the headers of a response as the client of this exchange receives them. */
+const headersFrom = ({ credential: { server }, via }: ClusterConnection, target: Streamed, { root }: Pick<Exchange, 'root'>) => {
+  const origin = { server, gateway: via?.path ?? '', path: target.path, root, isForeign: isForeign(target) }
+  return (headers: HeaderBag): HeaderList => clientHeaders(headers, origin)
+}
+
+const upstreamOf = (connection: ClusterConnection, target: Streamed, exchange: Exchange, as: ImpersonatedUser | undefined): UpstreamRequest => {
   const { query } = exchange
   const isWider = target.form === 'resource'
   const longLived = isLongLived(target.segments, query)
   const { accept, query: rest } = isWider ? tableOf(query) : { accept: undefined, query }
   const known = exchange.headers['if-none-match']
-  const headers = upstreamHeaders(exchange.headers, as).filter(([name]) => accept === undefined || name !== 'accept')
+  const headers = upstreamHeaders(exchange.headers, { as, isForeign: isForeign(target) }).filter(([name]) => accept === undefined || name !== 'accept')
   return {
     method: exchange.method,
     target: targetOf(target.path, rest),
@@ -74,8 +85,9 @@ const upstreamOf = (target: Streamed, exchange: Exchange, as: ImpersonatedUser |
     isLongLived: longLived,
     isWatch: isWatch(target.segments, query),
     createdAsOk: isWider && exchange.method === 'POST',
+    isForeign: isForeign(target),
     ...(isWider && exchange.method === 'GET' && !longLived ? { entityTag: { ifNoneMatch: typeof known === 'string' ? known : undefined } } : {}),
-    answerHeaders: clientHeaders,
+    answerHeaders: headersFrom(connection, target, exchange),
     acceptHeaders: acceptedHeaders,
   }
 }
@@ -99,6 +111,16 @@ const asMergePatch =
       ? ['content-type', 'application/merge-patch+json']
       : header
 
+type Refused = Failure<'ImpersonationRefused'> | Failure<'ProxyPathRefused'>
+
+/** Returns the target of an exchange, if it may be sent. */
+const readTarget = ({ headers, path, query }: Pick<Exchange, 'headers' | 'path' | 'query'>): Either<Refused, ProxyTarget> => {
+  const own = refuseImpersonation(headers)
+  if (isLeft(own)) return own
+  const checked = checkProxyQuery(query)
+  return isLeft(checked) ? checked : parseProxyPath(path)
+}
+
 /** Forwards one request of a caller to the Kubernetes API of a cluster, and returns the response. */
 export const makeProxyRequest = (deps: {
   readonly connections: ClusterConnections
@@ -106,10 +128,8 @@ export const makeProxyRequest = (deps: {
   readonly computeResponse: ComputeResponse
 }) =>
   async (call: SignedInCall<never>, { clusterId, clusterVersion, exchange }: ProxyInput<Exchange>): Outcome<ProxyFailure, void> => {
-    const target = parseProxyPath(exchange.path)
+    const target = readTarget(exchange)
     if (isLeft(target)) return target
-    const query = checkProxyQuery(exchange.query)
-    if (isLeft(query)) return query
     const connection = await deps.connections.open(clusterId, clusterVersion)
     if (isLeft(connection)) return connection
     const as = impersonated(connection.right, call.principal)
@@ -117,7 +137,7 @@ export const makeProxyRequest = (deps: {
     if (answered !== undefined) return answered
     if (target.right.form === 'batch-delete' || target.right.form === 'all-available')
       return left(ProxyPathRefused('That path does not take this method.'))
-    const upstream = upstreamOf(target.right, exchange, as)
+    const upstream = upstreamOf(connection.right, target.right, exchange, as)
     const relayed = await deps.transport.relay(connection.right, upstream, exchange, call.signal)
     return isLeft(relayed) ? left(asUpstream(relayed.left)) : relayed
   }
@@ -125,15 +145,13 @@ export const makeProxyRequest = (deps: {
 /** Forwards an upgraded connection: exec, attach, port-forward. */
 export const makeProxyUpgrade = (deps: { readonly connections: ClusterConnections; readonly transport: Pick<ClusterTransport, 'tunnel'> }) =>
   async (call: SignedInCall, { clusterId, clusterVersion, exchange }: ProxyInput<UpgradeExchange>): Outcome<ProxyFailure, void> => {
-    const target = parseProxyPath(exchange.path)
+    const target = readTarget(exchange)
     if (isLeft(target)) return target
-    const query = checkProxyQuery(exchange.query)
-    if (isLeft(query)) return query
     if (target.right.form !== 'raw' && target.right.form !== 'resource')
       return left(ProxyPathRefused('That path does not take an upgraded connection.'))
     const connection = await deps.connections.open(clusterId, clusterVersion)
     if (isLeft(connection)) return connection
-    const headers = upgradeHeaders(exchange.headers, impersonated(connection.right, call.principal))
+    const headers = upgradeHeaders(exchange.headers, { as: impersonated(connection.right, call.principal), isForeign: isForeign(target.right) })
     if (headers === undefined) return left(ProxyPathRefused('Only WebSocket and SPDY/3.1 connections are passed on.'))
     const upstream: UpstreamRequest = {
       method: exchange.method,
@@ -141,7 +159,8 @@ export const makeProxyUpgrade = (deps: { readonly connections: ClusterConnection
       headers,
       isLongLived: true,
       createdAsOk: false,
-      answerHeaders: clientHeaders,
+      isForeign: isForeign(target.right),
+      answerHeaders: headersFrom(connection.right, target.right, exchange),
       acceptHeaders: acceptedHeaders,
     }
     const tunnelled = await deps.transport.tunnel(connection.right, upstream, exchange, call.signal)

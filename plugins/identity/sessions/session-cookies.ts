@@ -5,7 +5,7 @@ import type { CookieChange } from '../../kit/reply.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 
 /** Readable by scripts, which repeat its value in `X-Csrf-Token`. */
-const csrfCookie = '_csrf'
+export const csrfCookie = '_csrf'
 /** Sent only to the websocket of the bus. */
 export const busCookie = 'moorage_bus'
 const busPath = '/bus'
