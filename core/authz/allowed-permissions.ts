@@ -14,7 +14,11 @@ import { relationNames } from './schema.ts'
 import type { AllowedPermissions, ObjectId, ObjectIdentifier } from './types.ts'
 
 /** An object type that is not listed, an id that is not an integer of 1..2^63-1, or another user's id for type `user`. */
-export const ObjectIdentifierInvalid = defineFailure('ObjectIdentifierInvalid', 'Invalid')
+export const ObjectIdentifierInvalid = defineFailure(
+  'ObjectIdentifierInvalid',
+  'Invalid',
+  'An element names an unknown object type, or an id that is not valid for its type.',
+)
 
 /** A question as received. Both keys are present; their values are unchecked. */
 export interface RawIdentifier {

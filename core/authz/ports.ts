@@ -11,11 +11,23 @@ import type { AuthorizationSchema } from './schema.ts'
 import type { Catalogue, ObjectFact, ObjectId, Role, RoleContent, RolePrincipal, LocatedObject } from './types.ts'
 
 /** The caller may see the object but not perform the operation. */
-export const AccessDenied = defineFailure('AccessDenied', 'Forbidden')
+export const AccessDenied = defineFailure(
+  'AccessDenied',
+  'Forbidden',
+  'The caller lacks the relation that the route requires.',
+)
 /** The object does not exist, or the caller may not know that it exists. Both cases give the same answer. */
-export const ObjectHidden = defineFailure('ObjectHidden', 'NotFound')
+export const ObjectHidden = defineFailure(
+  'ObjectHidden',
+  'NotFound',
+  'The object does not exist, or the caller may not see it.',
+)
 /** Another role of the organization has this name, compared without regard to case. */
-export const RoleNameTaken = defineFailure('RoleNameTaken', 'Unprocessable')
+export const RoleNameTaken = defineFailure(
+  'RoleNameTaken',
+  'Unprocessable',
+  'Another role of the organization has this name.',
+)
 
 export const CatalogueToken = token<Catalogue>('authz.Catalogue')
 /** The validated and compiled catalogue. It is built once, at start-up. */

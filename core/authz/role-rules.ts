@@ -9,15 +9,35 @@ import { excessOf } from '../kernel/rights.ts'
 import type { AuthorizationSchema } from './schema.ts'
 
 /** The name is empty or too long, or contains invisible characters. */
-export const RoleNameRefused = defineFailure('RoleNameRefused', 'Unprocessable')
+export const RoleNameRefused = defineFailure(
+  'RoleNameRefused',
+  'Unprocessable',
+  'The name of the role is empty or too long.',
+)
 /** A role without permissions gives nothing: it should be deleted instead. */
-export const RolePermissionsEmpty = defineFailure('RolePermissionsEmpty', 'Unprocessable')
+export const RolePermissionsEmpty = defineFailure(
+  'RolePermissionsEmpty',
+  'Unprocessable',
+  'A role must have at least one permission.',
+)
 /** A permission that no plugin declares. */
-export const PermissionUnknown = defineFailure('PermissionUnknown', 'Invalid')
+export const PermissionUnknown = defineFailure(
+  'PermissionUnknown',
+  'Invalid',
+  'A permission does not exist on this deployment.',
+)
 /** A permission is missing another one that it requires. */
-export const PermissionIncomplete = defineFailure('PermissionIncomplete', 'Invalid')
+export const PermissionIncomplete = defineFailure(
+  'PermissionIncomplete',
+  'Invalid',
+  'A permission lacks another permission that it requires.',
+)
 /** The role has a permission that the caller does not hold. */
-export const PermissionNotHeld = defineFailure('PermissionNotHeld', 'Forbidden')
+export const PermissionNotHeld = defineFailure(
+  'PermissionNotHeld',
+  'Forbidden',
+  'The caller cannot give a permission that the caller does not have.',
+)
 
 /** In UTF-16 units. The column holds twice as many, because a lower-case form can be longer. */
 export const maxRoleNameLength = 100

@@ -44,9 +44,9 @@ const listed = <A extends string | number>(items: readonly A[]): string | readon
   items.length <= maxShownItems ? items : `${items.length} items`
 
 /** The organization has no role with this id. */
-export const RoleMissing = defineFailure('RoleMissing', 'NotFound')
+export const RoleMissing = defineFailure('RoleMissing', 'NotFound', 'The role does not exist in the organization.')
 /** The role has changed since the version that the caller named. */
-export const RoleChanged = defineFailure('RoleChanged', 'StaleVersion')
+export const RoleChanged = defineFailure('RoleChanged', 'StaleVersion', 'The role has changed since it was read.')
 
 const roleMissing = (id: RoleId): Failure<'RoleMissing'> => RoleMissing(`The role ${id} does not exist in the organization.`)
 
@@ -76,7 +76,11 @@ const takeRole = async (
 }
 
 /** A team does not belong to the role's organization. The failure does not disclose whether it exists elsewhere. */
-export const RoleTeamUnknown = defineFailure('RoleTeamUnknown', 'Invalid')
+export const RoleTeamUnknown = defineFailure(
+  'RoleTeamUnknown',
+  'Invalid',
+  'A team does not exist in the organization.',
+)
 
 /**
  * Returns the teams of a role, each once, ascending. All belong to the organization and are locked until the

@@ -11,13 +11,25 @@ import type {
 } from './types.ts'
 
 /** Messages stay inside this process, or the bus's keys were not created: there is no server to connect to. */
-export const BusHasNoCredentials = defineFailure('BusHasNoCredentials', 'NotFound')
+export const BusHasNoCredentials = defineFailure(
+  'BusHasNoCredentials',
+  'NotFound',
+  'The deployment has no message bus with credentials.',
+)
 /** The account has no access to the bus: it was disabled or deleted concurrently. */
-export const BusRefused = defineFailure('BusRefused', 'Forbidden')
+export const BusRefused = defineFailure(
+  'BusRefused',
+  'Forbidden',
+  'The account has no access to the message bus, or its credential was replaced during the request.',
+)
 /** The account does not have such credentials. */
-export const BusTokenMissing = defineFailure('BusTokenMissing', 'NotFound')
+export const BusTokenMissing = defineFailure('BusTokenMissing', 'NotFound', 'The bus credentials do not exist.')
 /** Another instance created the same key first. */
-export const BusIdentityTaken = defineFailure('BusIdentityTaken', 'Conflict')
+export const BusIdentityTaken = defineFailure(
+  'BusIdentityTaken',
+  'Conflict',
+  'The key of the message bus exists already.',
+)
 
 /** A new or stored key of the bus. */
 export interface BusKey {

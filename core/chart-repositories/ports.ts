@@ -7,17 +7,41 @@ import type { ChartMissing, ChartSourceRefused, ChartSourceUnreachable } from '.
 import type { ChartRepository, ChartRepositoryContent, ChartRepositoryId, ChartVersion, RepositoryAccess, SealedChartRepository } from './types.ts'
 
 /** The account does not have a repository of that name, or the caller must not see it. */
-export const ChartRepositoryMissing = defineFailure('ChartRepositoryMissing', 'NotFound')
+export const ChartRepositoryMissing = defineFailure(
+  'ChartRepositoryMissing',
+  'NotFound',
+  'The chart repository does not exist.',
+)
 /** The account has a repository of that name already. */
-export const ChartRepositoryNameTaken = defineFailure('ChartRepositoryNameTaken', 'Unprocessable')
+export const ChartRepositoryNameTaken = defineFailure(
+  'ChartRepositoryNameTaken',
+  'Unprocessable',
+  'Another chart repository of the account has this name.',
+)
 /** A field of the request is invalid; the message never contains a credential. */
-export const ChartRepositoryRefused = defineFailure('ChartRepositoryRefused', 'Unprocessable')
+export const ChartRepositoryRefused = defineFailure(
+  'ChartRepositoryRefused',
+  'Unprocessable',
+  'A field of the chart repository is not valid, or the account has too many of them.',
+)
 /** The repository changed after the version in If-Match. */
-export const ChartRepositoryChanged = defineFailure('ChartRepositoryChanged', 'StaleVersion')
+export const ChartRepositoryChanged = defineFailure(
+  'ChartRepositoryChanged',
+  'StaleVersion',
+  'The chart repository has changed since it was read.',
+)
 /** The repository was changed concurrently by another request. */
-export const ChartRepositoryOvertaken = defineFailure('ChartRepositoryOvertaken', 'Conflict')
+export const ChartRepositoryOvertaken = defineFailure(
+  'ChartRepositoryOvertaken',
+  'Conflict',
+  'Another request changed the chart repository at the same moment; nothing was changed.',
+)
 /** `url` is not a repository that the caller knows; this service contacts no others. */
-export const ChartRepositoryUnknown = defineFailure('ChartRepositoryUnknown', 'Invalid')
+export const ChartRepositoryUnknown = defineFailure(
+  'ChartRepositoryUnknown',
+  'Invalid',
+  '`url` is not the address of a chart repository that the caller or one of the caller’s organizations has named.',
+)
 
 export type RepositoryReadFailure = ReturnType<typeof ChartMissing> | ReturnType<typeof ChartSourceRefused> | ReturnType<typeof ChartSourceUnreachable>
 

@@ -8,26 +8,58 @@ import { token } from '../kernel/token.ts'
 import type { CloudCredentialId, CredentialContent, CredentialFilter, ServiceAccount, StorageKey, StoredCredential } from './types.ts'
 
 /** The caller does not have a credential of that name. */
-export const CredentialMissing = defineFailure('CredentialMissing', 'NotFound')
+export const CredentialMissing = defineFailure('CredentialMissing', 'NotFound', 'The credential does not exist.')
 /** The caller already has a credential of that name. */
-export const CredentialNameTaken = defineFailure('CredentialNameTaken', 'Unprocessable')
+export const CredentialNameTaken = defineFailure(
+  'CredentialNameTaken',
+  'Unprocessable',
+  'Another credential of the account has this name.',
+)
 /** The body is not a valid credential: an unknown type, a missing or wrong block, an invalid field. The message never repeats what was sent. */
-export const CloudCredentialRefused = defineFailure('CloudCredentialRefused', 'Unprocessable')
+export const CloudCredentialRefused = defineFailure(
+  'CloudCredentialRefused',
+  'Unprocessable',
+  'A field of the cloud credential is missing or not valid.',
+)
 /** The credential was changed concurrently by another request. */
-export const CredentialChanged = defineFailure('CredentialChanged', 'Conflict')
+export const CredentialChanged = defineFailure(
+  'CredentialChanged',
+  'Conflict',
+  'Another request changed the credential at the same moment; nothing was changed.',
+)
 
 /** The request names no source of a key, more than one, or one that does not match the cloud. */
-export const BucketSourceRefused = defineFailure('BucketSourceRefused', 'Unprocessable')
+export const BucketSourceRefused = defineFailure(
+  'BucketSourceRefused',
+  'Unprocessable',
+  'The named secret does not describe buckets that this service may list.',
+)
 /** The cluster does not allow the caller to read the secret. */
-export const SecretForbidden = defineFailure('SecretForbidden', 'Forbidden')
+export const SecretForbidden = defineFailure(
+  'SecretForbidden',
+  'Forbidden',
+  'The cluster does not let the caller read the secret.',
+)
 /** The secret does not exist in the cluster. */
-export const SecretMissing = defineFailure('SecretMissing', 'NotFound')
+export const SecretMissing = defineFailure('SecretMissing', 'NotFound', 'The secret does not exist in the cluster.')
 /** The cloud does not accept the key. */
-export const CloudKeyRefused = defineFailure('CloudKeyRefused', 'Unprocessable')
+export const CloudKeyRefused = defineFailure(
+  'CloudKeyRefused',
+  'Unprocessable',
+  'The cloud does not accept the key, or not for listing buckets.',
+)
 /** The cloud did not respond, or its response cannot be parsed. */
-export const CloudUnreachable = defineFailure('CloudUnreachable', 'Upstream')
+export const CloudUnreachable = defineFailure(
+  'CloudUnreachable',
+  'Upstream',
+  'The cloud did not answer in time, or not as it should.',
+)
 /** The vendor's package, which is optional, is not installed. */
-export const CloudSdkMissing = defineFailure('CloudSdkMissing', 'Unavailable')
+export const CloudSdkMissing = defineFailure(
+  'CloudSdkMissing',
+  'Unavailable',
+  'The installation lacks the optional package of this cloud.',
+)
 
 /** Cloud credentials of people. Every method is limited to the given user; credentials of others are reported as missing. */
 export interface CloudCredentialStore {

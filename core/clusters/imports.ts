@@ -16,7 +16,11 @@ import { judge, notImported } from './status.ts'
 import type { Cluster, HostingProvider, NewCluster } from './types.ts'
 
 /** The name is not a valid cluster name. */
-export const ClusterNameInvalid = defineFailure('ClusterNameInvalid', 'Unprocessable')
+export const ClusterNameInvalid = defineFailure(
+  'ClusterNameInvalid',
+  'Unprocessable',
+  'The cluster name is reserved, or it is not a DNS label of a permitted length.',
+)
 
 /** Words that are reserved in paths at the position of a cluster's name. */
 const reservedClusterNames: ReadonlySet<string> = new Set([

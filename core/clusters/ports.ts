@@ -24,33 +24,85 @@ import type {
 } from './types.ts'
 
 /** The owner does not have a cluster of that name. */
-export const ClusterMissing = defineFailure('ClusterMissing', 'NotFound')
+export const ClusterMissing = defineFailure(
+  'ClusterMissing',
+  'NotFound',
+  'The cluster does not exist, or its record was removed during the request.',
+)
 /** The owner already has a cluster of that name. */
-export const ClusterNameTaken = defineFailure('ClusterNameTaken', 'Unprocessable')
+export const ClusterNameTaken = defineFailure(
+  'ClusterNameTaken',
+  'Unprocessable',
+  'Another cluster of the account has this name.',
+)
 /** The same cluster is already recorded under this owner, by another name. */
-export const ClusterAlreadyImported = defineFailure('ClusterAlreadyImported', 'Unprocessable')
+export const ClusterAlreadyImported = defineFailure(
+  'ClusterAlreadyImported',
+  'Unprocessable',
+  'The account has already imported this cluster under another name.',
+)
 /** The request contradicts the path, the record or the cluster. */
-export const ClusterMismatch = defineFailure('ClusterMismatch', 'Unprocessable')
+export const ClusterMismatch = defineFailure(
+  'ClusterMismatch',
+  'Unprocessable',
+  'A field of the body contradicts the path or the cluster that the access config leads to.',
+)
 /** The access config is missing, unreadable, or requires something unsupported. */
-export const AccessConfigRefused = defineFailure('AccessConfigRefused', 'Unprocessable')
+export const AccessConfigRefused = defineFailure(
+  'AccessConfigRefused',
+  'Unprocessable',
+  'The access config is missing, is not a usable kubeconfig, or contradicts itself.',
+)
 /** The address in an access config is not allowed in this installation. */
-export const AddressRefused = defineFailure('AddressRefused', 'Unprocessable')
+export const AddressRefused = defineFailure(
+  'AddressRefused',
+  'Unprocessable',
+  'The address is not one that this service may connect to.',
+)
 /** The cluster did not respond, or not as a Kubernetes API server does. */
-export const ClusterUnreachable = defineFailure('ClusterUnreachable', 'Upstream')
+export const ClusterUnreachable = defineFailure(
+  'ClusterUnreachable',
+  'Upstream',
+  'The cluster did not answer in time, or not as it should.',
+)
 /** The cluster responded 401 to the stored credential; this is never the caller's error. */
-export const CredentialRefused = defineFailure('CredentialRefused', 'Upstream')
+export const CredentialRefused = defineFailure(
+  'CredentialRefused',
+  'Upstream',
+  'The cluster does not accept the stored credential, or not for this request.',
+)
 /** The record does not contain a credential, and there is no hub through which the cluster can be reached. */
-export const ClusterNotConnected = defineFailure('ClusterNotConnected', 'Upstream')
+export const ClusterNotConnected = defineFailure(
+  'ClusterNotConnected',
+  'Upstream',
+  'The cluster has no connection at this time.',
+)
 /** The record was changed concurrently. */
-export const ClusterChanged = defineFailure('ClusterChanged', 'Conflict')
+export const ClusterChanged = defineFailure(
+  'ClusterChanged',
+  'Conflict',
+  'Another request changed the cluster since it was read.',
+)
 /** The path is ambiguous, or does not exist in any Kubernetes API. */
-export const ProxyPathRefused = defineFailure('ProxyPathRefused', 'Invalid')
+export const ProxyPathRefused = defineFailure(
+  'ProxyPathRefused',
+  'Invalid',
+  'The path or the method cannot be sent to the cluster.',
+)
 
 /** The request asks to be carried out as another user. */
-export const ImpersonationRefused = defineFailure('ImpersonationRefused', 'Forbidden')
+export const ImpersonationRefused = defineFailure(
+  'ImpersonationRefused',
+  'Forbidden',
+  'The request asks to be carried out as another user, which is not served.',
+)
 
 /** The body of a computed form is too large or malformed. */
-export const ProxyBodyRefused = defineFailure('ProxyBodyRefused', 'Unprocessable')
+export const ProxyBodyRefused = defineFailure(
+  'ProxyBodyRefused',
+  'Unprocessable',
+  'The body cannot be checked, so it is not sent to the cluster.',
+)
 
 /** Reasons why a request to a cluster failed. */
 export type ReachFailure = Failure<'ClusterUnreachable'> | Failure<'CredentialRefused'> | Failure<'AddressRefused'>

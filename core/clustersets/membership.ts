@@ -12,7 +12,11 @@ import { defineAudit, recordChange, recordPart } from '../kernel/unit-of-work.ts
 import { namedSetOf, selectsByLabels } from './types.ts'
 
 /** A cluster set, or a managed cluster of the request, does not allow the change. `errors` has a line for each cluster. */
-export const ClusterSetRefused = defineFailure('ClusterSetRefused', 'Unprocessable')
+export const ClusterSetRefused = defineFailure(
+  'ClusterSetRefused',
+  'Unprocessable',
+  'The cluster set or its clusters do not permit the change.',
+)
 
 export type SetChangeFailure = HubChangeFailure | Failure<'ClusterSetRefused'>
 

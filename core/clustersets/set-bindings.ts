@@ -25,7 +25,11 @@ const auditOf = defineAudit('cluster', ['cluster.namespace_bound', 'cluster.name
 }))
 
 /** The namespace or the cluster set cannot be bound: it does not exist, or is being deleted. */
-export const BindingRefused = defineFailure('BindingRefused', 'Unprocessable')
+export const BindingRefused = defineFailure(
+  'BindingRefused',
+  'Unprocessable',
+  'The cluster set or the namespace does not permit the binding.',
+)
 
 /** The cluster sets that are bound to each namespace, sorted by name. */
 export type BoundNamespaces = Readonly<Record<string, readonly string[]>>

@@ -42,7 +42,11 @@ export const selects = (selector: unknown, labels: Labels): boolean => {
 export const builtInSets: readonly string[] = ['default', 'global']
 
 /** The cluster set of the path does not exist on the hub. */
-export const ClusterSetMissing = defineFailure('ClusterSetMissing', 'NotFound')
+export const ClusterSetMissing = defineFailure(
+  'ClusterSetMissing',
+  'NotFound',
+  'The cluster set does not exist on the hub.',
+)
 
 export const labelsOf = ({ body }: HubObject): Labels => {
   const labels = at(body, 'metadata', 'labels')

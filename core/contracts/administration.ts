@@ -18,11 +18,23 @@ import { ContractMissing } from './ports.ts'
 import type { Contract, ContractDocument, ContractEventName, ContractId, ContractTerms } from './types.ts'
 
 /** The account that a new contract names does not exist. */
-export const ContractOwnerMissing = defineFailure('ContractOwnerMissing', 'Unprocessable')
+export const ContractOwnerMissing = defineFailure(
+  'ContractOwnerMissing',
+  'Unprocessable',
+  'The account that the contract is for does not exist.',
+)
 /** The terms of a contract are invalid. */
-export const ContractTermsInvalid = defineFailure('ContractTermsInvalid', 'Unprocessable')
+export const ContractTermsInvalid = defineFailure(
+  'ContractTermsInvalid',
+  'Unprocessable',
+  'A term of the contract is not valid.',
+)
 /** The contract is revoked. */
-export const ContractRevoked = defineFailure('ContractRevoked', 'Unprocessable')
+export const ContractRevoked = defineFailure(
+  'ContractRevoked',
+  'Unprocessable',
+  'A revoked contract cannot be changed.',
+)
 
 /** Maximum number of products, each with a contract of its own, in one request. */
 const maxProducts = 20

@@ -17,9 +17,17 @@ import { ContractMissing, LicenseMissing } from './ports.ts'
 import type { License } from './types.ts'
 
 /** No certificate authority for licenses was set up. */
-export const LicenseAuthorityMissing = defineFailure('LicenseAuthorityMissing', 'Upstream')
+export const LicenseAuthorityMissing = defineFailure(
+  'LicenseAuthorityMissing',
+  'Upstream',
+  'The installation has no certificate authority for licenses, or it is outside of its validity.',
+)
 /** The certificate authority cannot sign licenses, or one exists already. */
-export const LicenseAuthorityRefused = defineFailure('LicenseAuthorityRefused', 'Unprocessable')
+export const LicenseAuthorityRefused = defineFailure(
+  'LicenseAuthorityRefused',
+  'Unprocessable',
+  'A certificate authority for licenses exists already.',
+)
 
 /** A cluster whose clock is slightly behind must not refuse a fresh license, nor the authority and the list that it is checked with. */
 export const backdatedSeconds = 300
@@ -134,7 +142,11 @@ export const makeAddAuthority =
   }
 
 /** An authority has more revoked licenses than a list can have. */
-export const RevocationListFull = defineFailure('RevocationListFull', 'Upstream')
+export const RevocationListFull = defineFailure(
+  'RevocationListFull',
+  'Upstream',
+  'The authority has revoked more licenses than a list can have.',
+)
 
 const freshMilliseconds = 60_000
 const validDays = 7

@@ -16,9 +16,17 @@ import { ContractChanged, ContractClusterMissing, ContractMissing } from './port
 import type { BoundCluster, Contract, ContractClusterId, License, LicenseKind, ReadLicense, ReadRevocations } from './types.ts'
 
 /** The contract is not in force, or does not allow offline licenses. */
-export const LicenseProhibited = defineFailure('LicenseProhibited', 'Prohibited')
+export const LicenseProhibited = defineFailure(
+  'LicenseProhibited',
+  'Prohibited',
+  'The contract is not in force, or it does not allow offline licenses.',
+)
 /** The quota of the contract is reached. */
-export const QuotaReached = defineFailure('QuotaReached', 'Forbidden')
+export const QuotaReached = defineFailure(
+  'QuotaReached',
+  'Forbidden',
+  'The quota of the contract is reached for this month.',
+)
 
 const onlineDays = 7
 

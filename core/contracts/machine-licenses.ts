@@ -12,7 +12,11 @@ import { ContractClusterMissing, ContractNotUsable, ContractRequestInvalid } fro
 import type { ContractId } from './types.ts'
 
 /** No contract of the cluster licenses all features of the request. */
-export const FeaturesNotLicensed = defineFailure('FeaturesNotLicensed', 'Forbidden')
+export const FeaturesNotLicensed = defineFailure(
+  'FeaturesNotLicensed',
+  'Forbidden',
+  'No contract of the cluster licenses all of the features.',
+)
 
 /** Contracts of one cluster that are considered. A cluster has a few. */
 const maxContracts = 1000

@@ -20,11 +20,23 @@ import type {
 } from './types.ts'
 
 /** The store of documents does not respond, or has lost the document. */
-export const DocumentStoreDown = defineFailure('DocumentStoreDown', 'Unavailable')
+export const DocumentStoreDown = defineFailure(
+  'DocumentStoreDown',
+  'Unavailable',
+  'The store of documents does not answer, or the installation lacks its optional package.',
+)
 /** The document has the wrong type, is empty or too large, or did not pass the scanner. */
-export const DocumentRefused = defineFailure('DocumentRefused', 'Unprocessable')
+export const DocumentRefused = defineFailure(
+  'DocumentRefused',
+  'Unprocessable',
+  'The document is too large, or of a type that is not accepted.',
+)
 /** The link to a document has expired or was changed. */
-export const DocumentLinkRefused = defineFailure('DocumentLinkRefused', 'Forbidden')
+export const DocumentLinkRefused = defineFailure(
+  'DocumentLinkRefused',
+  'Forbidden',
+  'The link to the document is not valid, or it has expired.',
+)
 
 /** A link to one document that this service signed, as a request has it. */
 export interface DocumentLink extends Pick<ContractDocument, 'ref' | 'fileName' | 'mediaType'> {
@@ -70,21 +82,53 @@ export interface DocumentRemovals {
 export const DocumentRemovalsToken = token<DocumentRemovals>('contracts.DocumentRemovals')
 
 /** The account has no contract with this id. */
-export const ContractMissing = defineFailure('ContractMissing', 'NotFound')
+export const ContractMissing = defineFailure(
+  'ContractMissing',
+  'NotFound',
+  'The contract does not exist, or the caller may not see it.',
+)
 /** The contract has no cluster with this id. */
-export const ContractClusterMissing = defineFailure('ContractClusterMissing', 'NotFound')
+export const ContractClusterMissing = defineFailure(
+  'ContractClusterMissing',
+  'NotFound',
+  'The cluster is not bound to the contract, or to none for which the caller may issue licenses.',
+)
 /** A value of the request is invalid. */
-export const ContractRequestInvalid = defineFailure('ContractRequestInvalid', 'Invalid')
+export const ContractRequestInvalid = defineFailure(
+  'ContractRequestInvalid',
+  'Invalid',
+  'The request names no contract, cluster or feature, or too many of them, or one that does not exist.',
+)
 /** A contract that the request names does not belong to the account, or is not active. */
-export const ContractNotUsable = defineFailure('ContractNotUsable', 'Forbidden')
+export const ContractNotUsable = defineFailure(
+  'ContractNotUsable',
+  'Forbidden',
+  'The cluster is not bound to each of the contracts, or a contract is not active or does not allow offline licenses.',
+)
 /** The cluster is bound to the contract already. */
-export const ClusterBoundAlready = defineFailure('ClusterBoundAlready', 'Invalid')
+export const ClusterBoundAlready = defineFailure(
+  'ClusterBoundAlready',
+  'Invalid',
+  'A cluster is already bound to the contract.',
+)
 /** The contract has no license with this serial number, or it is revoked. */
-export const LicenseMissing = defineFailure('LicenseMissing', 'NotFound')
+export const LicenseMissing = defineFailure(
+  'LicenseMissing',
+  'NotFound',
+  'The contract has no license with this serial number that is in force.',
+)
 /** The contract has no document. */
-export const ContractDocumentMissing = defineFailure('ContractDocumentMissing', 'NotFound')
+export const ContractDocumentMissing = defineFailure(
+  'ContractDocumentMissing',
+  'NotFound',
+  'The contract has no document.',
+)
 /** The contract has changed since the version that the caller named. */
-export const ContractChanged = defineFailure('ContractChanged', 'Conflict')
+export const ContractChanged = defineFailure(
+  'ContractChanged',
+  'Conflict',
+  'Another request changed the contract at the same moment; nothing was changed.',
+)
 
 /** Which contracts of an account a list returns. */
 export interface ContractSelection {

@@ -8,7 +8,11 @@ import { isObject } from '../kernel/json.ts'
 import type { YamlText } from '../packages/ports.ts'
 
 /** The claim of a spoke on its features is not YAML, or does not have the form of such a claim. */
-export const ClaimUnreadable = defineFailure('ClaimUnreadable', 'Upstream')
+export const ClaimUnreadable = defineFailure(
+  'ClaimUnreadable',
+  'Upstream',
+  'The claims of the spoke about its features cannot be read.',
+)
 
 /** What a spoke reports of its features. */
 export interface FeatureClaim {

@@ -24,7 +24,7 @@ const auditOf = defineAudit(
 )
 
 /** The spoke of the path does not exist on the hub. */
-export const SpokeMissing = defineFailure('SpokeMissing', 'NotFound')
+export const SpokeMissing = defineFailure('SpokeMissing', 'NotFound', 'The hub does not have this spoke.')
 
 /** Returns the feature sets of a hub with what is installed of each on a cluster set. */
 export const makeListFeatureSets = ({ hubs }: { readonly hubs: Hubs }) =>

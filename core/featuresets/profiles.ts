@@ -61,7 +61,7 @@ export const builtInProfiles: ReadonlyMap<string, RequiredFeatures> = new Map<st
 ])
 
 /** Neither the cluster nor this service has a cluster profile of that name. */
-export const ProfileMissing = defineFailure('ProfileMissing', 'NotFound')
+export const ProfileMissing = defineFailure('ProfileMissing', 'NotFound', 'The cluster profile does not exist.')
 
 /** What is known of the features of a cluster. */
 export interface ClusterFeatures {

@@ -9,7 +9,11 @@ import { at, definedFields, isObject, isSameJson, textAt, toWireJson } from '../
 import type { Catalogue, Feature, InstalledFeatures } from './catalogue.ts'
 
 /** The requested features cannot be installed, disabled or updated. `errors` has one entry for each reason. */
-export const FeaturesRefused = defineFailure('FeaturesRefused', 'Unprocessable')
+export const FeaturesRefused = defineFailure(
+  'FeaturesRefused',
+  'Unprocessable',
+  'The features do not exist, exclude each other, or are needed by others.',
+)
 
 const shownReasons = 20
 

@@ -17,7 +17,11 @@ const { setProfile, profileBinding, feature: featureKind } = distribution.kinds
 const auditOf = defineAudit('cluster', ['cluster.auto_update_started'], ({ id, ownerId, name }: Hub) => ({ objectId: id, objectName: name, tenantId: ownerId }))
 
 /** Not all spokes of the set have the latest version of the suite, or the version is not known. */
-export const AutoUpdateImpossible = defineFailure('AutoUpdateImpossible', 'Invalid')
+export const AutoUpdateImpossible = defineFailure(
+  'AutoUpdateImpossible',
+  'Invalid',
+  'Automatic updates are not possible; the message says why.',
+)
 
 /** The version of the suite on a spoke. Empty: not known. */
 export interface SpokeVersion {

@@ -14,7 +14,7 @@ import { findMembers } from './cluster-set.ts'
 import type { VersionInRange } from './ports.ts'
 
 /** The feature is neither in the catalogue of the hub nor installed on the cluster set. */
-export const FeatureMissing = defineFailure('FeatureMissing', 'NotFound')
+export const FeatureMissing = defineFailure('FeatureMissing', 'NotFound', 'The hub does not have this feature.')
 
 /** The clusters of a set that are in step with it in one feature, and those that are not; sorted by name. */
 export interface SyncStatus {

@@ -31,17 +31,37 @@ import type {
 } from './types.ts'
 
 /** The credential is missing or invalid. The message never says which part was wrong. */
-export const NotAuthenticated = defineFailure('NotAuthenticated', 'Unauthenticated')
+export const NotAuthenticated = defineFailure(
+  'NotAuthenticated',
+  'Unauthenticated',
+  'The credential is missing, wrong or expired.',
+)
 /** The credential is genuine but may not be used in this way (impersonation refused, account disabled for it). */
-export const NotPermitted = defineFailure('NotPermitted', 'Forbidden')
+export const NotPermitted = defineFailure(
+  'NotPermitted',
+  'Forbidden',
+  'The caller or the credential may not do this.',
+)
 /** The sudo target does not exist. */
-export const SudoTargetMissing = defineFailure('SudoTargetMissing', 'NotFound')
+export const SudoTargetMissing = defineFailure('SudoTargetMissing', 'NotFound', 'The user to act as does not exist.')
 /** The sudo target is not a user. */
-export const SudoTargetNoUser = defineFailure('SudoTargetNoUser', 'Unprocessable')
+export const SudoTargetNoUser = defineFailure(
+  'SudoTargetNoUser',
+  'Unprocessable',
+  'An organization cannot be acted as.',
+)
 /** The password is correct, and the account's second factor requires a current, unused code. */
-export const OneTimeCodeRequired = defineFailure('OneTimeCodeRequired', 'Unauthenticated')
+export const OneTimeCodeRequired = defineFailure(
+  'OneTimeCodeRequired',
+  'Unauthenticated',
+  'A one-time code must be sent in `X-OTP` beside the password.',
+)
 /** The password queue is full, or too many attempts failed. The same request may be sent again later. */
-export const TooManyAttempts = defineFailure('TooManyAttempts', 'Backoff')
+export const TooManyAttempts = defineFailure(
+  'TooManyAttempts',
+  'Backoff',
+  'There were too many failed attempts; try again after `Retry-After` seconds.',
+)
 
 /** A credential as the request carried it, distinguished by its carrier. */
 export type Credential =
@@ -170,10 +190,18 @@ export interface IdentitySettings {
 export const IdentitySettingsToken = token<IdentitySettings>('identity.Settings')
 
 /** Another user or organization has this name. */
-export const UserNameTaken = defineFailure('UserNameTaken', 'Unprocessable')
+export const UserNameTaken = defineFailure(
+  'UserNameTaken',
+  'Unprocessable',
+  'Another user or organization has this name.',
+)
 /** The address already belongs to an account. */
-export const EmailTaken = defineFailure('EmailTaken', 'Unprocessable')
-export const TokenNameTaken = defineFailure('TokenNameTaken', 'Unprocessable')
+export const EmailTaken = defineFailure('EmailTaken', 'Unprocessable', 'Another account has this address.')
+export const TokenNameTaken = defineFailure(
+  'TokenNameTaken',
+  'Unprocessable',
+  'Another token of the account has this name.',
+)
 
 export interface PasswordRecord {
   readonly account: AccountState

@@ -90,9 +90,17 @@ export interface ObjectTypeDefinition {
 }
 
 /** The organization requires a second factor, and the caller has none. */
-export const SecondFactorDemanded = defineFailure('SecondFactorDemanded', 'Forbidden')
+export const SecondFactorDemanded = defineFailure(
+  'SecondFactorDemanded',
+  'Forbidden',
+  'The organization demands a second factor of its members.',
+)
 /** The organization does not accept tokens with a lifetime as long as this one's. */
-export const TokenLifeTooLong = defineFailure('TokenLifeTooLong', 'Forbidden')
+export const TokenLifeTooLong = defineFailure(
+  'TokenLifeTooLong',
+  'Forbidden',
+  'The organization accepts only tokens with a shorter life.',
+)
 
 /** What an organization requires of a member beyond rights, and the member's state with respect to it. */
 export interface EntryRules {

@@ -44,18 +44,20 @@ export interface Failure<Tag extends string = string> {
 
 type FailureExtras = Pick<Failure, 'retryAfterSeconds' | 'errors' | 'about'>
 
-/** A failure's constructor. It also carries the tag and the kind, so that a route can declare it. */
+/** A failure's constructor. It also carries the tag, the kind and the meaning, so that a route can declare and document it. */
 export interface FailureType<Tag extends string> {
   (message: string, extras?: FailureExtras): Failure<Tag>
   readonly tag: Tag
   readonly kind: FailureKind
+  /** One sentence for the API documentation. */
+  readonly meaning: string
 }
 
 /**
  * Declares a failure, next to the rule that returns it.
- * @example export const RoleMissing = defineFailure('RoleMissing', 'NotFound')
+ * @example export const RoleMissing = defineFailure('RoleMissing', 'NotFound', 'The role does not exist.')
  */
-export const defineFailure = <Tag extends string>(tag: Tag, kind: FailureKind): FailureType<Tag> =>
+export const defineFailure = <Tag extends string>(tag: Tag, kind: FailureKind, meaning: string): FailureType<Tag> =>
   Object.assign(
     (message: string, extras: FailureExtras = {}): Failure<Tag> => ({
       tag,
@@ -63,7 +65,7 @@ export const defineFailure = <Tag extends string>(tag: Tag, kind: FailureKind): 
       message,
       ...extras,
     }),
-    { tag, kind },
+    { tag, kind, meaning },
   )
 
 /** The result of a use case, port or store. Left is a declared failure; everything unexpected is thrown. */

@@ -3,9 +3,17 @@ import { defineFailure } from './failure.ts'
 import { token } from './token.ts'
 
 /** The bytes are not a picture of a supported format, or the picture is too large to decode. */
-export const PictureRefused = defineFailure('PictureRefused', 'Unprocessable')
+export const PictureRefused = defineFailure(
+  'PictureRefused',
+  'Unprocessable',
+  'The picture is missing, too large, or of a format that is not accepted.',
+)
 /** The queue of pictures is full. */
-export const PicturesBusy = defineFailure('PicturesBusy', 'Backoff')
+export const PicturesBusy = defineFailure(
+  'PicturesBusy',
+  'Backoff',
+  'The service reads too many pictures at this time; try again after `Retry-After` seconds.',
+)
 
 /** The media type of a picture on the wire. */
 export const pictureType = 'image/png'

@@ -130,7 +130,11 @@ export interface Actor {
 }
 
 /** The account was disabled or removed, or the requesting token was revoked, before the work was done. */
-export const ActorGone = defineFailure('ActorGone', 'Forbidden')
+export const ActorGone = defineFailure(
+  'ActorGone',
+  'Forbidden',
+  'The user of the task may no longer do this, or another worker has the task.',
+)
 
 export const actorOf = (principal: Principal): Actor => ({
   userId: principal.userId,

@@ -5,9 +5,13 @@ import type { Mail } from '../kernel/mail.ts'
 import { token } from '../kernel/token.ts'
 
 /** The server could not accept the mail now and may accept it later. `message` is a class such as `timeout`, never content. */
-export const MailDelayed = defineFailure('MailDelayed', 'Unavailable')
+export const MailDelayed = defineFailure(
+  'MailDelayed',
+  'Unavailable',
+  'The mail server did not accept the mail for now.',
+)
 /** The server rejected the mail permanently. `message` is a class such as `recipient-refused`, never content. */
-export const MailRefused = defineFailure('MailRefused', 'Unprocessable')
+export const MailRefused = defineFailure('MailRefused', 'Unprocessable', 'The mail server refused the mail.')
 
 /** Sends one mail. */
 export interface Mailer {

@@ -26,7 +26,11 @@ import type {
 } from './types.ts'
 
 /** Another robot account of the organization has this name. */
-export const RobotNameTaken = defineFailure('RobotNameTaken', 'Unprocessable')
+export const RobotNameTaken = defineFailure(
+  'RobotNameTaken',
+  'Unprocessable',
+  'Another robot account of the organization has this name.',
+)
 
 /** A non-human account: it has no password, no address, and no rights outside its organization. */
 export interface Robot {
@@ -121,9 +125,17 @@ export interface PolicyStore {
 export const PolicyStoreToken = token<PolicyStore>('organizations.PolicyStore')
 
 /** A user or another organization has this name. */
-export const OrganizationNameTaken = defineFailure('OrganizationNameTaken', 'Unprocessable')
+export const OrganizationNameTaken = defineFailure(
+  'OrganizationNameTaken',
+  'Unprocessable',
+  'Another user or organization has this name.',
+)
 /** Another team of the organization has this name. */
-export const TeamNameTaken = defineFailure('TeamNameTaken', 'Unprocessable')
+export const TeamNameTaken = defineFailure(
+  'TeamNameTaken',
+  'Unprocessable',
+  'Another team of the organization has this name.',
+)
 
 export interface NewOrganization extends OrganizationProfile {
   readonly name: string

@@ -9,15 +9,35 @@ import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { Release, ReleaseHeader, ReleaseRecordRef, StorageDriver } from './types.ts'
 
 /** The release does not exist, or not that revision of it. */
-export const ReleaseMissing = defineFailure('ReleaseMissing', 'NotFound')
+export const ReleaseMissing = defineFailure(
+  'ReleaseMissing',
+  'NotFound',
+  'The release or its revision does not exist.',
+)
 /** Several namespaces contain a release of that name; the message lists them. */
-export const ReleaseAmbiguous = defineFailure('ReleaseAmbiguous', 'Invalid')
+export const ReleaseAmbiguous = defineFailure(
+  'ReleaseAmbiguous',
+  'Invalid',
+  'Several namespaces have a release of this name; `namespace` must say which is meant.',
+)
 /** The cluster does not allow the caller to read or write the records; the message quotes the cluster. */
-export const RecordsRefused = defineFailure('RecordsRefused', 'Forbidden')
+export const RecordsRefused = defineFailure(
+  'RecordsRefused',
+  'Forbidden',
+  'The cluster does not let the caller read or change release records.',
+)
 /** A record is not a release record, or is too large. */
-export const RecordUnreadable = defineFailure('RecordUnreadable', 'Upstream')
+export const RecordUnreadable = defineFailure(
+  'RecordUnreadable',
+  'Upstream',
+  'The record of the release cannot be read, or the answer would be too large.',
+)
 /** The record was changed concurrently. */
-export const RecordChanged = defineFailure('RecordChanged', 'Conflict')
+export const RecordChanged = defineFailure(
+  'RecordChanged',
+  'Conflict',
+  'Another request changed the record of the release.',
+)
 
 export type RecordFailure = MemberFailure | Failure<'RecordsRefused'> | Failure<'RecordUnreadable'>
 
@@ -69,7 +89,11 @@ export type StorageDriverOf = (cluster: Pick<MemberCluster, 'ownerId' | 'uid'>) 
 export const StorageDriverOfToken = token<StorageDriverOf>('packages.StorageDriverOf')
 
 /** The text is not YAML or JSON, or exceeds a limit (alias growth, depth, size). */
-export const TextUnreadable = defineFailure('TextUnreadable', 'Unprocessable')
+export const TextUnreadable = defineFailure(
+  'TextUnreadable',
+  'Unprocessable',
+  'The text is too long, or it is not one document of YAML.',
+)
 
 /** YAML 1.1 as Kubernetes and Helm read it, implemented by a library. Size, depth and alias growth are limited. */
 export interface YamlText {
@@ -83,7 +107,11 @@ export interface YamlText {
 export const YamlTextToken = token<YamlText>('packages.YamlText')
 
 /** A JSON patch (RFC 6902) is malformed, or does not apply to the document; the message names the operation. */
-export const PatchRefused = defineFailure('PatchRefused', 'Unprocessable')
+export const PatchRefused = defineFailure(
+  'PatchRefused',
+  'Unprocessable',
+  'The patch is not a list of operations, or it does not apply.',
+)
 
 /** RFC 6902, implemented by a library. Input documents are not modified. */
 export interface JsonPatches {
@@ -95,11 +123,23 @@ export interface JsonPatches {
 export const JsonPatchesToken = token<JsonPatches>('packages.JsonPatches')
 
 /** The `filter` is not a regular expression, or is too large. */
-export const FilterRefused = defineFailure('FilterRefused', 'Unprocessable')
+export const FilterRefused = defineFailure(
+  'FilterRefused',
+  'Unprocessable',
+  'The filter is not a regular expression, or it is too large.',
+)
 /** A list option is not one of the accepted words. */
-export const ListOptionRefused = defineFailure('ListOptionRefused', 'Unprocessable')
+export const ListOptionRefused = defineFailure(
+  'ListOptionRefused',
+  'Unprocessable',
+  'An option of the list is not valid.',
+)
 /** The driver is not supported by this service. */
-export const DriverRefused = defineFailure('DriverRefused', 'Unprocessable')
+export const DriverRefused = defineFailure(
+  'DriverRefused',
+  'Unprocessable',
+  'The storage driver is neither Secret nor ConfigMap.',
+)
 
 /** Regular expressions in Go syntax (RE2): matching takes linear time for every pattern. */
 export interface NamePatterns {

@@ -7,7 +7,11 @@ import { defineFailure } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { Branding, BrandingStore } from './ports.ts'
 
-export const BrandingRefused = defineFailure('BrandingRefused', 'Unprocessable')
+export const BrandingRefused = defineFailure(
+  'BrandingRefused',
+  'Unprocessable',
+  'A field of the branding is not valid.',
+)
 
 /** The branding is that of the site, which has no id. */
 const auditOf = defineAudit('site', ['branding.changed'], (_branding: Branding) => ({}))

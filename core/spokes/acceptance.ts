@@ -134,10 +134,18 @@ const judgeAgents = (group: string, requests: readonly JoinRequest[], { requeste
 }
 
 /** Some clusters may not join the hub. The others of the request were accepted. `errors` has one entry for each, with the reason. */
-export const SpokesNotAccepted = defineFailure('SpokesNotAccepted', 'Unprocessable')
+export const SpokesNotAccepted = defineFailure(
+  'SpokesNotAccepted',
+  'Unprocessable',
+  'Some of the clusters were not accepted; `errors` has a reason for each.',
+)
 
 /** One cluster may not join. */
-const NotAcceptable = defineFailure('NotAcceptable', 'Unprocessable')
+const NotAcceptable = defineFailure(
+  'NotAcceptable',
+  'Unprocessable',
+  'A cluster cannot be accepted; the message says why.',
+)
 type Refusal = Failure<'NotAcceptable'>
 
 /** A cluster that registers by the identity of its cloud has no certificate request. */

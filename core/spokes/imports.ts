@@ -56,7 +56,11 @@ export const addComponents = async (hub: Hub, spoke: string, { gitOpsEngine, omi
 }
 
 /** The spoke cannot be imported into this hub, or converted to a spoke of it. */
-export const SpokeRefused = defineFailure('SpokeRefused', 'Unprocessable')
+export const SpokeRefused = defineFailure(
+  'SpokeRefused',
+  'Unprocessable',
+  'The cluster cannot become a spoke of the hub; the message says why.',
+)
 
 export const importSpokeKind = 'spokes.import'
 

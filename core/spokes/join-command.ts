@@ -16,7 +16,11 @@ import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import { auditOf } from './spoke-records.ts'
 
 /** The hub has no account with which clusters can ask to join. */
-export const BootstrapMissing = defineFailure('BootstrapMissing', 'Upstream')
+export const BootstrapMissing = defineFailure(
+  'BootstrapMissing',
+  'Upstream',
+  'The hub has no account with which clusters can ask to join.',
+)
 
 /** The accounts with which clusters ask to join, the current name first. */
 const bootstrapAccounts = ['agent-registration-bootstrap', 'cluster-bootstrap']
@@ -99,7 +103,11 @@ export const bootstrapAccess = async (
 }
 
 /** The request contradicts the hub in the path, or the cluster is being removed from the hub. */
-export const JoinCommandRefused = defineFailure('JoinCommandRefused', 'Unprocessable')
+export const JoinCommandRefused = defineFailure(
+  'JoinCommandRefused',
+  'Unprocessable',
+  'No join command can be made for this cluster name.',
+)
 
 /** The program that joins the cluster. */
 export const installers = ['clusteradm', 'helm'] as const

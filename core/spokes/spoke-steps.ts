@@ -15,7 +15,11 @@ export interface SpokeStep {
 }
 
 /** What the step waits for did not happen in time. */
-export const SpokeStuck = defineFailure('SpokeStuck', 'Upstream')
+export const SpokeStuck = defineFailure(
+  'SpokeStuck',
+  'Upstream',
+  'The hub or the spoke did not reach the expected state in time.',
+)
 
 const stoppedAfter = (run: Pick<TaskRun, 'signal'>, done: string | undefined): TaskEnd => {
   // The worker gives the task back, and another one runs it again.

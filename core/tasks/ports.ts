@@ -10,13 +10,21 @@ import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { Task, TaskEvent, TaskId, TaskState } from './types.ts'
 
 /** Another task works on the same object, or waits to. The message names it, with its start and its actor. */
-export const TaskLocked = defineFailure('TaskLocked', 'Conflict')
+export const TaskLocked = defineFailure('TaskLocked', 'Conflict', 'Another task works on the same object.')
 /** A client's `response-id`: one case-sensitive token of a bus subject. */
 export const responseIdForm = /^[A-Za-z0-9_-]{1,64}$/
 /** The `response-id` was used for another request within the last hour. */
-export const ResponseIdTaken = defineFailure('ResponseIdTaken', 'Unprocessable')
+export const ResponseIdTaken = defineFailure(
+  'ResponseIdTaken',
+  'Unprocessable',
+  'The response-id was used for another request within the last hour.',
+)
 /** The tenant exceeds its limit of unfinished tasks. */
-export const TooManyTasks = defineFailure('TooManyTasks', 'Backoff')
+export const TooManyTasks = defineFailure(
+  'TooManyTasks',
+  'Backoff',
+  'The account has too many unfinished tasks; try again after `Retry-After` seconds.',
+)
 
 /** Work to do after the response. */
 export interface TaskSubmission {
@@ -159,11 +167,15 @@ export interface TaskBus {
 export const TaskBusToken = token<TaskBus>('tasks.TaskBus')
 
 /** The task does not exist, or the caller may not see it; both have the same response. */
-export const TaskMissing = defineFailure('TaskMissing', 'NotFound')
+export const TaskMissing = defineFailure(
+  'TaskMissing',
+  'NotFound',
+  'The task does not exist, or the caller may not see it.',
+)
 /** The task has already ended and cannot be cancelled. */
-export const TaskEnded = defineFailure('TaskEnded', 'Conflict')
+export const TaskEnded = defineFailure('TaskEnded', 'Conflict', 'The task has already ended.')
 /** Another unfinished task holds the key. Internal to the store; the use case names the task. */
-export const LockHeld = defineFailure('LockHeld', 'Conflict')
+export const LockHeld = defineFailure('LockHeld', 'Conflict', 'Another task holds the lock.')
 
 /** The request that a task was accepted in; its later audit rows and calls refer to it. */
 export interface TaskOrigin {

@@ -36,6 +36,9 @@ export const noted = <C extends t.Any>(codec: C, note: SchemaNote): C => {
   }
   return copy
 }
+
+/** Returns a copy of a codec with the meaning of the field, one sentence with its unit and its default. */
+export const described = <C extends t.Any>(codec: C, description: string): C => noted(codec, { description })
 export const noteOf = (codec: t.Any): SchemaNote | undefined => notes.get(codec)
 
 const scalar = <A>(name: string, is: (u: unknown) => u is A, note: SchemaNote): t.Type<A, A, unknown> =>

@@ -6,6 +6,7 @@ import { monthNames, usageViewTypes } from '../../core/usage/types.ts'
 import type { NamespaceReport } from '../../core/usage/views/namespace-reports.ts'
 import {
   answer,
+  described,
   Float,
   freeText,
   InstantText,
@@ -59,14 +60,14 @@ export const InAccount = request(org, 'UsageAccountQuery')
 const revision = noted(optional(queryIntFrom(1, 2 ** 31 - 1)), { description: 'A revision of the month; the newest without it.' })
 export const ReportQuery = request({ ...org, revision }, 'UsageReportQuery')
 
-const filterText = noted(optional(freeText(253)), { description: 'Only items with this value; all if it is empty.' })
+const filterText = (what: string) => described(optional(freeText(253)), `Only items of this ${what}; all if it is empty.`)
 const filters = {
   view_type: noted(optional(oneOf(...usageViewTypes)), { description: '`total` (the default) or `billable`: divided into production, other and free use.' }),
-  group: filterText,
-  kind: filterText,
-  clusterUID: filterText,
-  namespace: filterText,
-  namespaceUID: filterText,
+  group: filterText('API group'),
+  kind: filterText('kind'),
+  clusterUID: filterText('UID of a cluster'),
+  namespace: filterText('namespace'),
+  namespaceUID: filterText('UID of a namespace'),
   contractID: noted(optional(PathId), { description: 'Only what was used for this contract.' }),
 }
 

@@ -16,7 +16,7 @@ import type { AuditBench } from './audit-bench.ts'
 import { auditBench, auditKey, entry, otherTenant, someCall, tenant } from './audit-bench.ts'
 
 const firstPage = { page: 1, limit: 30 }
-const Refused = defineFailure('Refused', 'Conflict')
+const Refused = defineFailure('Refused', 'Conflict', 'A failure of this test.')
 
 for (const database of eachDatabase()) {
   const onBench = casesOf(database.name, async () => auditBench(await database.open()))

@@ -139,7 +139,7 @@ for (const database of eachDatabase()) {
   })
 
   onBench('the role and its audit row are one transaction', async (t, bench) => {
-    const Refused = defineFailure('Refused', 'Conflict')
+    const Refused = defineFailure('Refused', 'Conflict', 'A failure of this test.')
     const outcome = await bench.unitOfWork.run(callBy(principal(owner)), async ({ roles, audit }) => {
       await roles.insert(orgId, { name: 'gone', description: '', permissions: [view], teamIds: [] }, new Date())
       await audit.record({ action: 'role.created', objectType: 'role', tenantId: orgId })

@@ -142,7 +142,7 @@ test.serial('an answer with a body is replayed only to one who may still send th
   t.false(refused.text.includes('pilot@example.com'))
 })
 
-const Gone = defineFailure('Gone', 'NotFound')
+const Gone = defineFailure('Gone', 'NotFound', 'A failure of this test.')
 const Tide = t.type({ height: t.number, note: t.string })
 
 const watchTide = defineRoute({

@@ -274,7 +274,7 @@ test('a response that was committed with its change is returned to the retry, ev
     id: 'stub.change', method: 'POST', path: '/change', summary: 's', tag: 'Miscellaneous', access: signedIn, scope: write('misc'),
     ok: versioned(201, io.type({ name: io.string }), { name: 'x' }), failures: [],
   })
-  const Late = defineFailure('Late', 'Conflict')
+  const Late = defineFailure('Late', 'Conflict', 'A failure of this test.')
   const refusingRoute = defineRoute({
     id: 'stub.refusing', method: 'POST', path: '/refusing', summary: 's', tag: 'Miscellaneous', access: signedIn, scope: write('misc'),
     ok: empty(204), failures: [Late],

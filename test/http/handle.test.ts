@@ -26,8 +26,8 @@ const example = { name: 'Ada', built_at: '2026-05-01T08:00:00.000Z' }
 const boatToWire = ({ name, builtAt }: Boat) => ({ name, built_at: builtAt })
 const ada: Boat = { name: 'Ada', builtAt: new Date('2026-05-01T08:00:00Z'), version: 4 }
 
-const BoatMissing = defineFailure('BoatMissing', 'NotFound')
-const BoatSunk = defineFailure('BoatSunk', 'Conflict')
+const BoatMissing = defineFailure('BoatMissing', 'NotFound', 'A failure of this test.')
+const BoatSunk = defineFailure('BoatSunk', 'Conflict', 'A failure of this test.')
 type BoatMissing = Failure<'BoatMissing'>
 
 const route = routesOf({ tag: 'Miscellaneous', access: signedIn, scopeCategory: 'misc', failures: [BoatMissing] })

@@ -11,8 +11,8 @@ import type { AnyBoundRoute } from '../../plugins/kit/route.ts'
 import { body, defineRoute, handleStream } from '../../plugins/kit/route.ts'
 
 const Thing = t.type({ name: t.string })
-const Taken = defineFailure('Taken', 'Conflict')
-const Slow = defineFailure('Slow', 'Backoff')
+const Taken = defineFailure('Taken', 'Conflict', 'A failure of this test.')
+const Slow = defineFailure('Slow', 'Backoff', 'A failure of this test.')
 const example = { name: 'x' }
 const misc = { summary: 's', tag: 'Miscellaneous', failures: [] as const }
 

@@ -8,7 +8,7 @@ import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
 import { callOf, keyedCall } from './call.ts'
 import { namesIn, onEachDatabase, type Things } from './scratch.ts'
 
-const NoSuchThing = defineFailure('NoSuchThing', 'NotFound')
+const NoSuchThing = defineFailure('NoSuchThing', 'NotFound', 'A failure of this test.')
 
 interface Stores {
   readonly tx: SqlRunner

@@ -37,8 +37,8 @@ export const BoatOption = request(
 const boat = { id: 1, name: 'Ahoy', built: '2026-01-01T00:00:00Z', visibility: 'public', tree: { label: 'a', children: [{ label: 'b', children: [] }] } }
 const option = { name: 'Ahoy', kind: 'sail', note: null, tags: ['fast'], labels: { colour: 'red' } }
 
-export const BoatMissing: FailureType<'BoatMissing'> = defineFailure('BoatMissing', 'NotFound')
-export const BoatSunk: FailureType<'BoatSunk'> = defineFailure('BoatSunk', 'Conflict')
+export const BoatMissing: FailureType<'BoatMissing'> = defineFailure('BoatMissing', 'NotFound', 'A failure of this test.')
+export const BoatSunk: FailureType<'BoatSunk'> = defineFailure('BoatSunk', 'Conflict', 'A failure of this test.')
 const inPort = { owner: path('owner'), name: path('cluster') }
 const common = { tag: 'Miscellaneous', failures: [] } as const
 

@@ -51,7 +51,7 @@ const shared = (name: string): ParameterRef => ({ $ref: `#/components/parameters
 export const pathNames = (path: string): readonly string[] => [...path.replace(/\*$/, '{path}').matchAll(/\{([^}]+)\}/g)].map((match) => match[1] as string)
 
 const described = (codec: t.Any): { readonly description?: string } => {
-  const description = noteOf(optionalInner(codec) ?? codec)?.description
+  const description = noteOf(codec)?.description ?? noteOf(optionalInner(codec) ?? codec)?.description
   return description === undefined ? {} : { description }
 }
 

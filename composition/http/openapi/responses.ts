@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { FailureType } from '../../../core/kernel/failure.ts'
+import { getOrMake } from '../../../core/kernel/cache.ts'
 import { toWireJson } from '../../../core/kernel/json.ts'
 import { ErrorBody } from '../../../plugins/kit/client.ts'
 import type { ReplySpec } from '../../../plugins/kit/reply.ts'
@@ -209,8 +210,6 @@ const generalStatuses = (route: Route): readonly number[] => {
   ]
 }
 
-const words = (tag: string): string => tag.replace(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase()
-
 /** A Kubernetes Status with the platform's own keys, so that Kubernetes clients show its message. */
 const statusKeys: Readonly<Record<string, Schema>> = {
   kind: { type: 'string', const: 'Status' },
@@ -239,9 +238,11 @@ const errorSchemas: Readonly<Record<Dialect, (registry: SchemaRegistry) => Schem
 /** The statuses of incomplete requests. They have no route yet, so the error body does not have a form of the route's own. */
 const refusedBeforeRouting: readonly number[] = [408, 431, 501]
 
-const errorResponse = (status: number, tags: readonly string[], error: Schema, isReplayable: boolean): Response => {
-  const named = tags.length === 0 ? undefined : `\`${tags.join('`, `')}\`: ${tags.map(words).join('; ')}.`
-  const description = [generalMeaning[status], named].filter((part) => part !== undefined).join(' ')
+type DeclaredFailure = Pick<FailureType<string>, 'tag' | 'meaning'>
+
+const errorResponse = (status: number, failures: readonly DeclaredFailure[], error: Schema, isReplayable: boolean): Response => {
+  const named = failures.map(({ tag, meaning }) => `\`${tag}\`: ${meaning}`)
+  const description = [generalMeaning[status], ...named].filter((part) => part !== undefined).join(' ')
   return {
     description: description === '' ? `Refused with ${status}.` : description,
     headers: refusalHeaders(status, isReplayable),
@@ -268,18 +269,15 @@ const errorResponses = (
   { schemas, responses }: Components,
   isReplayable: boolean,
 ): Responses => {
-  const tagsByStatus = new Map<number, string[]>(statuses.map((status) => [status, []]))
-  for (const failure of failures) {
-    const status = statusOfFailure(failure, route)
-    tagsByStatus.set(status, [...(tagsByStatus.get(status) ?? []), failure.tag])
-  }
-  const refer = (status: number, tags: readonly string[]): ResponseRef => {
+  const byStatus = new Map<number, Map<string, DeclaredFailure>>(statuses.map((status) => [status, new Map()]))
+  for (const failure of failures) getOrMake(byStatus, statusOfFailure(failure, route), () => new Map()).set(failure.tag, failure)
+  const refer = (status: number, declared: readonly DeclaredFailure[]): ResponseRef => {
     const dialect = refusedBeforeRouting.includes(status) ? 'platform' : (route.dialect ?? 'platform')
-    const name = errorName(status, tags, dialect, isReplayed(status, isReplayable))
-    return responses.reference(name, errorResponse(status, tags, errorSchemas[dialect](schemas), isReplayable))
+    const name = errorName(status, declared.map(({ tag }) => tag), dialect, isReplayed(status, isReplayable))
+    return responses.reference(name, errorResponse(status, declared, errorSchemas[dialect](schemas), isReplayable))
   }
-  const sorted = [...tagsByStatus].sort(([a], [b]) => a - b)
-  return Object.fromEntries(sorted.map(([status, tags]) => [String(status), refer(status, [...new Set(tags)].sort())]))
+  const sorted = [...byStatus].sort(([a], [b]) => a - b)
+  return Object.fromEntries(sorted.map(([status, declared]) => [String(status), refer(status, [...declared.values()].sort((a, b) => (a.tag < b.tag ? -1 : 1)))]))
 }
 
 const redirectResponse: Response = {

@@ -141,7 +141,8 @@ const listSchema = (codec: t.Any, item: t.Any, walk: (codec: t.Any) => Schema): 
 export const schemaOf = (codec: t.Any, registry: SchemaRegistry): Schema => {
   const walk = (other: t.Any): Schema => schemaOf(other, registry)
   const optional = optionalInner(codec)
-  if (optional !== undefined) return walk(optional)
+  // What is noted on the optional codec is about this key, and what is noted inside is about the value.
+  if (optional !== undefined) return { ...walk(optional), ...noteOf(codec) }
   const item = repeatedItem(codec) ?? listedItem(codec)
   if (item !== undefined) return listSchema(codec, item, walk)
   const tagged = codec as Tagged

@@ -10,13 +10,25 @@ import type { Cluster } from '../types.ts'
 import { ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused } from '../ports.ts'
 
 /** The cluster does not serve the kinds of a hub. */
-export const NotAHub = defineFailure('NotAHub', 'Invalid')
+export const NotAHub = defineFailure('NotAHub', 'Invalid', 'The cluster is not a hub.')
 /** The hub denied a request that was sent with the caller's identity. */
-export const HubDenied = defineFailure('HubDenied', 'Forbidden')
+export const HubDenied = defineFailure(
+  'HubDenied',
+  'Forbidden',
+  'The hub does not let the caller, or the stored credential, do this.',
+)
 /** The object was changed on the hub by another request. */
-export const HubConflict = defineFailure('HubConflict', 'Conflict')
+export const HubConflict = defineFailure(
+  'HubConflict',
+  'Conflict',
+  'Other requests or programs changed the same objects on the hub.',
+)
 /** The hub found the object invalid. */
-export const HubRefused = defineFailure('HubRefused', 'Unprocessable')
+export const HubRefused = defineFailure(
+  'HubRefused',
+  'Unprocessable',
+  'The hub refused the change; the message has its reason.',
+)
 
 /** The failures of a route that reads from a hub. */
 export const hubReadFailures = [ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused, NotAHub, HubDenied] as const

@@ -85,7 +85,7 @@ export const makeListUsers =
     right(listing === undefined ? { items: [], total: 0 } : await stores.users.list(text, page, listing))
 
 /** No picture with this name exists. */
-export const AvatarMissing = defineFailure('AvatarMissing', 'NotFound')
+export const AvatarMissing = defineFailure('AvatarMissing', 'NotFound', 'The picture does not exist.')
 
 /** The side length in pixels: sharp on a high-density screen at the sizes at which avatars are shown. */
 const side = 290
@@ -131,7 +131,11 @@ export const makeFindAvatar =
     return bytes === undefined ? left(AvatarMissing('The picture does not exist.')) : right(bytes)
   }
 
-export const PageSizeInvalid = defineFailure('PageSizeInvalid', 'Unprocessable')
+export const PageSizeInvalid = defineFailure(
+  'PageSizeInvalid',
+  'Unprocessable',
+  'The number of rows of a page is out of range.',
+)
 
 const maxPageSize = 1_000
 export const defaultPageSizes: PageSizes = { productUi: 10, consoleUi: 10, platformUi: 10 }
@@ -156,8 +160,8 @@ export const makeChangePageSizes =
     })
   }
 
-export const FollowRefused = defineFailure('FollowRefused', 'Forbidden')
-export const NotFollowing = defineFailure('NotFollowing', 'NotFound')
+export const FollowRefused = defineFailure('FollowRefused', 'Forbidden', 'A user cannot follow the own account.')
+export const NotFollowing = defineFailure('NotFollowing', 'NotFound', 'The user does not follow the other user.')
 
 interface ReadDeps {
   readonly stores: Pick<IdentityStores, 'users' | 'follows'>

@@ -20,9 +20,17 @@ import { isLastActingAdmin } from './user-changes.ts'
 import { userMissing } from './users.ts'
 
 /** The request does not contain the password of the account. */
-export const PasswordNeeded = defineFailure('PasswordNeeded', 'Unprocessable')
+export const PasswordNeeded = defineFailure(
+  'PasswordNeeded',
+  'Unprocessable',
+  'The body must have the password of the account.',
+)
 /** The account holds objects that no other account could take over; `errors` names them. */
-export const AccountInUse = defineFailure('AccountInUse', 'Unprocessable')
+export const AccountInUse = defineFailure(
+  'AccountInUse',
+  'Unprocessable',
+  'The account is the last site admin, or owns things that must be handed over or deleted first.',
+)
 
 /** The audit rows about users who no longer exist. They are in no user's log. */
 const auditOfRemoved = defineAudit('user', ['user.deleted', 'user.purged'], ({ id, login }: User) => ({ objectId: id, objectName: login }))
@@ -78,7 +86,11 @@ export const makeReactivateAccount =
     })
 
 /** The account is still in use; `errors` names the reasons. */
-export const UserInUse = defineFailure('UserInUse', 'Unprocessable')
+export const UserInUse = defineFailure(
+  'UserInUse',
+  'Unprocessable',
+  'The user cannot be deleted: the account is the caller’s own, the last site admin, an organization, or still needed.',
+)
 
 export interface DeleteUserDeps {
   readonly stores: IdentityStores
@@ -206,7 +218,7 @@ export interface Purged {
 
 type State = 'unconfirmed' | 'deactivated'
 
-const StillNeeded = defineFailure('StillNeeded', 'Conflict')
+const StillNeeded = defineFailure('StillNeeded', 'Conflict', 'Something depends on the account.')
 const accountsAtOnce = 100
 
 /**

@@ -13,10 +13,18 @@ import type { DomainNames, IdentityChanges, IdentityStores } from '../ports.ts'
 import type { EmailAddress } from '../types.ts'
 import type { SiteRules } from './ports.ts'
 
-export const RegistrationClosed = defineFailure('RegistrationClosed', 'Forbidden')
+export const RegistrationClosed = defineFailure(
+  'RegistrationClosed',
+  'Forbidden',
+  'The installation does not accept sign-ups.',
+)
 /** The site does not accept the domain of the address. */
-export const EmailDomainRefused = defineFailure('EmailDomainRefused', 'Unprocessable')
-export const DomainInvalid = defineFailure('DomainInvalid', 'Unprocessable')
+export const EmailDomainRefused = defineFailure(
+  'EmailDomainRefused',
+  'Unprocessable',
+  'The address is not of a domain from which users may sign up.',
+)
+export const DomainInvalid = defineFailure('DomainInvalid', 'Unprocessable', 'The domain is not a domain name.')
 
 /** The audit rows about the whole site, with the domain or the address that an action concerns. */
 const auditOf = defineAudit(
@@ -45,8 +53,8 @@ export const parseDomain = (text: string, domains: DomainNames): Either<Failure<
   return domain.includes('.') ? right(domain) : left(DomainInvalid('The domain must be a domain name, such as example.org.'))
 }
 
-export const DomainThere = defineFailure('DomainThere', 'Conflict')
-export const DomainNotThere = defineFailure('DomainNotThere', 'Unprocessable')
+export const DomainThere = defineFailure('DomainThere', 'Conflict', 'The domain is already on the list.')
+export const DomainNotThere = defineFailure('DomainNotThere', 'Unprocessable', 'The domain is not on the list.')
 
 export interface ChangeSiteRulesDeps {
   readonly unitOfWork: UnitOfWork<IdentityChanges>
@@ -119,7 +127,11 @@ export const makeValidateName =
   }
 
 /** The limit of address checks is reached. */
-export const TooManyAddressChecks = defineFailure('TooManyAddressChecks', 'Backoff')
+export const TooManyAddressChecks = defineFailure(
+  'TooManyAddressChecks',
+  'Backoff',
+  'The caller has checked too many addresses; try again after `Retry-After` seconds.',
+)
 
 export interface ValidateEmailDeps {
   readonly stores: IdentityStores

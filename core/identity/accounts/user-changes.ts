@@ -23,7 +23,7 @@ import type { EmailAddress, User, UserChanges } from '../types.ts'
 import { UserNameRefused, ProfileInvalid, readProfile, userMissing } from './users.ts'
 
 /** The installation would have no administrator. */
-export const LastAdmin = defineFailure('LastAdmin', 'Conflict')
+export const LastAdmin = defineFailure('LastAdmin', 'Conflict', 'The user is the last active site admin.')
 
 export interface EditUserDeps extends SetPasswordDeps {
   readonly domains: DomainNames

@@ -20,7 +20,7 @@ import type { DomainNames, IdentityChanges, IdentityStores, PasswordHasher } fro
 import type { User, UserChanges, UserVisibility, Viewer } from '../types.ts'
 import { maySee } from '../types.ts'
 
-export const UserMissing = defineFailure('UserMissing', 'NotFound')
+export const UserMissing = defineFailure('UserMissing', 'NotFound', 'The user does not exist.')
 
 /** Returns the same message for a user who does not exist and for one who may not be seen. */
 export const userMissing = (): Failure<'UserMissing'> => UserMissing('The user does not exist.')
@@ -35,7 +35,7 @@ export const findUser = async (
   return user !== undefined && maySee(viewer, user) ? right(user) : left(userMissing())
 }
 
-export const ProfileInvalid = defineFailure('ProfileInvalid', 'Unprocessable')
+export const ProfileInvalid = defineFailure('ProfileInvalid', 'Unprocessable', 'A field of the profile is not valid.')
 
 const webAddress = /^https?:\/\/[^\s/?#@]+(?:[/?#]\S*)?$/i
 const languageTag = /^[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*$/
@@ -69,7 +69,11 @@ export const readProfile = <C extends Pick<UserChanges, 'website' | 'language'>>
 }
 
 /** The text is not an instant, or is in the future. */
-export const CreationTimeRefused = defineFailure('CreationTimeRefused', 'Unprocessable')
+export const CreationTimeRefused = defineFailure(
+  'CreationTimeRefused',
+  'Unprocessable',
+  '`created_at` is not a time in the past.',
+)
 
 /** Parses the RFC 3339 creation time of an imported account; undefined if it is absent. */
 const creationTime = (text: string | undefined, now: Date): Either<Failure<'CreationTimeRefused'>, Date | undefined> => {
@@ -79,7 +83,11 @@ const creationTime = (text: string | undefined, now: Date): Either<Failure<'Crea
   return left(CreationTimeRefused('created_at: must be an RFC 3339 date-time since 1970 that is not in the future, such as 2024-05-01T08:00:00Z.'))
 }
 
-export const UserNameRefused = defineFailure('UserNameRefused', 'Unprocessable')
+export const UserNameRefused = defineFailure(
+  'UserNameRefused',
+  'Unprocessable',
+  'The name is reserved, or it has characters that are not accepted.',
+)
 
 export interface CreateUserDeps {
   readonly unitOfWork: UnitOfWork<IdentityChanges>

@@ -207,7 +207,11 @@ export const lockProvenUser = async (
 }
 
 /** The caller is authenticated, but did not supply the password (and code) in this request. */
-export const ProofRequired = defineFailure('ProofRequired', 'Forbidden')
+export const ProofRequired = defineFailure(
+  'ProofRequired',
+  'Forbidden',
+  'The request must prove the password, and the second factor if one is enrolled.',
+)
 
 export interface AuthenticateAgainDeps extends CheckCredentialsDeps {
   readonly useOneTimeCode: UseOneTimeCode
@@ -254,7 +258,11 @@ export const makeAuthenticateAgain = (deps: AuthenticateAgainDeps) => {
 }
 
 /** The password entered again by a signed-in user is wrong, or there were too many wrong ones. */
-export const OwnPasswordWrong = defineFailure('OwnPasswordWrong', 'Forbidden')
+export const OwnPasswordWrong = defineFailure(
+  'OwnPasswordWrong',
+  'Forbidden',
+  'The password is wrong, or there were too many failed attempts.',
+)
 
 export interface VerifyOwnPasswordDeps extends ThrottledCheckDeps {
   readonly stores: IdentityStores

@@ -5,9 +5,13 @@ import { defineFailure } from '../../kernel/failure.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import type { CommonPasswords } from '../ports.ts'
 
-export const PasswordTooWeak = defineFailure('PasswordTooWeak', 'Unprocessable')
+export const PasswordTooWeak = defineFailure(
+  'PasswordTooWeak',
+  'Unprocessable',
+  'The password is too short, too common, or close to the name or address of the account.',
+)
 /** The new password and its repetition differ. */
-export const PasswordsDiffer = defineFailure('PasswordsDiffer', 'Unprocessable')
+export const PasswordsDiffer = defineFailure('PasswordsDiffer', 'Unprocessable', 'The two new passwords differ.')
 
 /** Reports whether the repetition of a new password, if any, equals it. */
 export const isRetyped = ({ password, retyped }: { readonly password: Secret; readonly retyped?: Secret | undefined }): boolean =>

@@ -21,11 +21,23 @@ import type { CheckCredentialsDeps } from './credentials.ts'
 import { badCredentials, makeCheckCredentials } from './credentials.ts'
 
 /** An unknown user or a wrong password. Both give the same answer. */
-export const SignInRefused = defineFailure('SignInRefused', 'NotFound')
+export const SignInRefused = defineFailure(
+  'SignInRefused',
+  'NotFound',
+  'The user name or the password is wrong, or there were too many failed attempts.',
+)
 /** The password is correct, but the account may not sign in. */
-export const SignInProhibited = defineFailure('SignInProhibited', 'Prohibited')
+export const SignInProhibited = defineFailure(
+  'SignInProhibited',
+  'Prohibited',
+  'The account is not active, or may not sign in.',
+)
 /** The password is correct, and a one-time code is also required. */
-export const SecondFactorNeeded = defineFailure('SecondFactorNeeded', 'Prohibited')
+export const SecondFactorNeeded = defineFailure(
+  'SecondFactorNeeded',
+  'Prohibited',
+  'The password is right; the one-time code is still needed.',
+)
 
 export interface SignInDeps extends CheckCredentialsDeps {
   readonly unitOfWork: UnitOfWork<IdentityChanges>
@@ -50,7 +62,11 @@ export interface SignedIn {
 }
 
 /** The account changed between the password check and the creation of the session. */
-const AccountChanged: FailureType<'AccountChanged'> = defineFailure('AccountChanged', 'Conflict')
+const AccountChanged: FailureType<'AccountChanged'> = defineFailure(
+  'AccountChanged',
+  'Conflict',
+  'The password or the second factor was replaced during the request.',
+)
 
 export type SignInFailure = Failure<'SignInRefused'> | Failure<'SignInProhibited'> | Failure<'TooManyAttempts'>
 

@@ -5,7 +5,7 @@ import { defineFailure } from '../../kernel/failure.ts'
 import type { DomainNames } from '../ports.ts'
 import type { EmailAddress } from '../types.ts'
 
-export const EmailInvalid = defineFailure('EmailInvalid', 'Unprocessable')
+export const EmailInvalid = defineFailure('EmailInvalid', 'Unprocessable', 'The value is not an e-mail address.')
 
 const maxLength = 254
 const maxLocalLength = 64

@@ -19,9 +19,17 @@ import { emailConfirmedMail, postIfAddressed } from './account-mail.ts'
 import type { LinkCode, LinkCodeKind } from './ports.ts'
 
 /** The code is unknown, used, replaced or expired. All cases give the same answer. */
-export const LinkCodeInvalid = defineFailure('LinkCodeInvalid', 'Unprocessable')
+export const LinkCodeInvalid = defineFailure(
+  'LinkCodeInvalid',
+  'Unprocessable',
+  'The code is wrong, used, replaced by a newer one, or expired.',
+)
 /** The limit of codes to the address is reached; the next one must wait. */
-export const TooManyMails = defineFailure('TooManyMails', 'Backoff')
+export const TooManyMails = defineFailure(
+  'TooManyMails',
+  'Backoff',
+  'Too many mails were sent to this address; try again after `Retry-After` seconds.',
+)
 
 export const linkCodeInvalid = (): Failure<'LinkCodeInvalid'> =>
   LinkCodeInvalid('The code is wrong, was used, was replaced by a newer one, or has expired. Request a new one.')

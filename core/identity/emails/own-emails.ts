@@ -18,7 +18,11 @@ import type { PostConfirmationDeps } from './link-codes.ts'
 import { makePostConfirmation, mayPostConfirmations, removeExpiredEmailClaim } from './link-codes.ts'
 
 /** The primary address must be a verified one. */
-export const EmailNotVerified = defineFailure('EmailNotVerified', 'Unprocessable')
+export const EmailNotVerified = defineFailure(
+  'EmailNotVerified',
+  'Unprocessable',
+  'Only a confirmed address can be the primary one.',
+)
 
 /**
  * Makes a verified address of the user the primary one and notifies the old one by mail. The caller must hold the lock
@@ -69,12 +73,20 @@ export const replacePrimaryEmail = async (
 }
 
 /** The address is not one of the caller's. */
-export const EmailMissing = defineFailure('EmailMissing', 'Unprocessable')
+export const EmailMissing = defineFailure('EmailMissing', 'Unprocessable', 'The account does not have this address.')
 /** The primary address cannot be removed until another one is primary. */
-export const EmailIsPrimary = defineFailure('EmailIsPrimary', 'Unprocessable')
+export const EmailIsPrimary = defineFailure(
+  'EmailIsPrimary',
+  'Unprocessable',
+  'The primary address of an account cannot be deleted.',
+)
 
 /** The maximum number of addresses is reached. Unlimited addresses would be a way to send mail to strangers. */
-export const TooManyEmails = defineFailure('TooManyEmails', 'Unprocessable')
+export const TooManyEmails = defineFailure(
+  'TooManyEmails',
+  'Unprocessable',
+  'The account has the most addresses that it can have.',
+)
 const maxEmails = 10
 
 export interface ChangeOwnEmailsDeps {
@@ -190,7 +202,7 @@ export const makeRemoveOwnEmails =
   }
 
 /** The address is already verified. */
-export const EmailIsVerified = defineFailure('EmailIsVerified', 'Unprocessable')
+export const EmailIsVerified = defineFailure('EmailIsVerified', 'Unprocessable', 'The address is already confirmed.')
 
 interface Deps {
   readonly unitOfWork: UnitOfWork<IdentityChanges>

@@ -38,11 +38,19 @@ export const recoveryCodeHash = (digest: TokenDigest, code: string): Uint8Array 
 }
 
 /** The account already has a second factor. */
-export const SecondFactorEnrolled = defineFailure('SecondFactorEnrolled', 'Conflict')
+export const SecondFactorEnrolled = defineFailure(
+  'SecondFactorEnrolled',
+  'Conflict',
+  'A second factor is already enrolled.',
+)
 /** The account has no second factor. */
-export const SecondFactorMissing = defineFailure('SecondFactorMissing', 'Conflict')
+export const SecondFactorMissing = defineFailure('SecondFactorMissing', 'Conflict', 'No second factor is enrolled.')
 /** The first code does not match the most recently offered seed. */
-export const OneTimeCodeWrong = defineFailure('OneTimeCodeWrong', 'Unprocessable')
+export const OneTimeCodeWrong = defineFailure(
+  'OneTimeCodeWrong',
+  'Unprocessable',
+  'The code does not belong to the secret that was offered last.',
+)
 
 export const alreadyEnrolled = (): Failure<'SecondFactorEnrolled'> =>
   SecondFactorEnrolled('A second factor is already enrolled; remove it before you set up another one.')

@@ -187,7 +187,11 @@ export const makeDisableSecondFactor = (deps: DisableSecondFactorDeps) => {
 }
 
 /** An administrator must remove the own second factor through the operation that requires a proof. */
-export const OwnSecondFactor = defineFailure('OwnSecondFactor', 'Forbidden')
+export const OwnSecondFactor = defineFailure(
+  'OwnSecondFactor',
+  'Forbidden',
+  'The own second factor must be removed in the settings of the account.',
+)
 
 /** Returns why the caller may not reset this account's second factor; undefined if there is no reason. */
 export const ownSecondFactorRefusal = ({ principal }: Call<never>, userId: UserId): Failure<'OwnSecondFactor'> | undefined =>

@@ -37,7 +37,11 @@ export interface UseRecoveryCodeDeps {
 /** Returns true once for each code. */
 export type UseRecoveryCode = (presented: PresentedCode & { readonly code: string }) => Promise<boolean>
 
-const CodeNotTaken: FailureType<'CodeNotTaken'> = defineFailure('CodeNotTaken', 'Unprocessable')
+const CodeNotTaken: FailureType<'CodeNotTaken'> = defineFailure(
+  'CodeNotTaken',
+  'Unprocessable',
+  'The code is wrong or used.',
+)
 
 /** Authentication precedes the request's own call. The author is the user whose password was verified. */
 const callOf = (user: User, sourceIp: string): Call => ({

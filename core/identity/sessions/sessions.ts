@@ -105,7 +105,7 @@ export const openSession = async (
   return id
 }
 
-export const SessionMissing = defineFailure('SessionMissing', 'NotFound')
+export const SessionMissing = defineFailure('SessionMissing', 'NotFound', 'The session does not exist.')
 
 interface Deps {
   readonly unitOfWork: UnitOfWork<IdentityChanges>

@@ -15,10 +15,18 @@ import type { IdentityChanges, IdentityStores, TokenDigest } from '../ports.ts'
 import type { AccessTokenRecord } from '../types.ts'
 import { exceeds, parseScopeWords, scopeCovers, ScopeExceeded, scopeSetOf, wordsOfScope } from './scopes.ts'
 
-export const TokenNameInvalid = defineFailure('TokenNameInvalid', 'Unprocessable')
-export const TokenExpiryInvalid = defineFailure('TokenExpiryInvalid', 'Unprocessable')
+export const TokenNameInvalid = defineFailure('TokenNameInvalid', 'Unprocessable', 'The token has no name.')
+export const TokenExpiryInvalid = defineFailure(
+  'TokenExpiryInvalid',
+  'Unprocessable',
+  'The expiry is not a time in the future, or is later than that of the token that asks.',
+)
 /** The owner is not a member of the organization, or the requesting token is restricted to another one. */
-export const TokenOrgInvalid = defineFailure('TokenOrgInvalid', 'Unprocessable')
+export const TokenOrgInvalid = defineFailure(
+  'TokenOrgInvalid',
+  'Unprocessable',
+  'The owner of the token is not a member of the organization, or the token that asks does not reach it.',
+)
 
 export interface CreateTokenDeps {
   readonly unitOfWork: UnitOfWork<IdentityChanges>
@@ -144,7 +152,7 @@ export const makeCreateToken =
     })
   }
 
-export const AccessTokenMissing = defineFailure('AccessTokenMissing', 'NotFound')
+export const AccessTokenMissing = defineFailure('AccessTokenMissing', 'NotFound', 'The access token does not exist.')
 
 interface Deps {
   readonly unitOfWork: UnitOfWork<IdentityChanges>

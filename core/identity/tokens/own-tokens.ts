@@ -11,7 +11,11 @@ import type { CreatedToken, CreateTokenDeps, CreateTokenFailure, CreateTokenInpu
 import { makeCreateToken, makeDeleteNamedToken, TokenExpiryInvalid } from './access-tokens.ts'
 
 /** The request names a user other than the caller, whose tokens alone are accessible. */
-export const NotYourTokens = defineFailure('NotYourTokens', 'Forbidden')
+export const NotYourTokens = defineFailure(
+  'NotYourTokens',
+  'Forbidden',
+  'Only the own access tokens can be listed, created and deleted here.',
+)
 
 const refusal = ({ principal }: SignedInCall<never>, login: string): Failure<'NotYourTokens'> | undefined =>
   login.toLowerCase() === principal.login.toLowerCase()

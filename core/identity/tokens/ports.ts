@@ -37,9 +37,17 @@ export interface ClusterTokens {
 export const ClusterTokensToken = token<ClusterTokens>('identity.ClusterTokens')
 
 /** The name, scopes or expiry are not valid for such a token. */
-export const ConfinedTokenRefused = defineFailure('ConfinedTokenRefused', 'Unprocessable')
+export const ConfinedTokenRefused = defineFailure(
+  'ConfinedTokenRefused',
+  'Unprocessable',
+  'The name, the scopes or the expiry of the token are not valid.',
+)
 /** The token would grant more, or expire later, than the one that creates it. */
-export const ConfinedTokenExceeds = defineFailure('ConfinedTokenExceeds', 'Forbidden')
+export const ConfinedTokenExceeds = defineFailure(
+  'ConfinedTokenExceeds',
+  'Forbidden',
+  'The token would have more rights, or a longer life, than the token that asks for it.',
+)
 
 export interface ConfinedTokenInput {
   readonly name: string
@@ -61,7 +69,11 @@ export interface ConfinedTokens {
 export const ConfinedTokensToken = token<ConfinedTokens>('identity.ConfinedTokens')
 
 /** The deployment has no signing key, or it cannot be used. The message names the setting. */
-export const CustomTokensOff = defineFailure('CustomTokensOff', 'Unavailable')
+export const CustomTokensOff = defineFailure(
+  'CustomTokensOff',
+  'Unavailable',
+  'The installation has no usable key for tokens of external identities.',
+)
 
 /** The claims about a user for an external identity provider. */
 export interface CustomTokenSubject {

@@ -5,10 +5,14 @@ import { defineFailure } from '../../kernel/failure.ts'
 import type { ScopeCategory, ScopeLevel, ScopeSet } from '../../kernel/principal.ts'
 import { allows, scopeCategories } from '../../kernel/principal.ts'
 
-export const ScopeUnknown = defineFailure('ScopeUnknown', 'Unprocessable')
-export const ScopesEmpty = defineFailure('ScopesEmpty', 'Unprocessable')
+export const ScopeUnknown = defineFailure('ScopeUnknown', 'Unprocessable', 'A scope does not exist.')
+export const ScopesEmpty = defineFailure('ScopesEmpty', 'Unprocessable', 'The list of scopes is empty.')
 /** A token cannot grant more than it has. */
-export const ScopeExceeded = defineFailure('ScopeExceeded', 'Forbidden')
+export const ScopeExceeded = defineFailure(
+  'ScopeExceeded',
+  'Forbidden',
+  'The token would have scopes that the token that asks does not have.',
+)
 
 /** Categories of older servers. They are accepted so that existing scripts work, but have no effect. */
 const legacyCategories = ['repository', 'issue', 'package', 'notification', 'activitypub'] as const

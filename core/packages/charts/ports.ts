@@ -5,15 +5,35 @@ import type { MemberCluster, MemberFailure } from '../../clusters/ports.ts'
 import type { ChartRef } from '../types.ts'
 
 /** The source does not contain the chart, or not that version. */
-export const ChartMissing = defineFailure('ChartMissing', 'NotFound')
+export const ChartMissing = defineFailure(
+  'ChartMissing',
+  'NotFound',
+  'The chart or its version does not exist at the source.',
+)
 /** The source kind, its address or its credentials are not supported, or no server responds at the address; the message gives the reason. */
-export const ChartSourceRefused = defineFailure('ChartSourceRefused', 'Unprocessable')
+export const ChartSourceRefused = defineFailure(
+  'ChartSourceRefused',
+  'Unprocessable',
+  'The source of the chart is not valid, or not one that this service may connect to.',
+)
 /** The source timed out or did not respond as a repository does. The caller chose the source, so this is not an error of this service. */
-export const ChartSourceUnreachable = defineFailure('ChartSourceUnreachable', 'Unprocessable')
+export const ChartSourceUnreachable = defineFailure(
+  'ChartSourceUnreachable',
+  'Unprocessable',
+  'The source of the chart did not answer in time, or not as it should.',
+)
 /** The archive exceeds a limit or violates a rule: links, absolute paths, `..`, size, missing Chart.yaml. */
-export const ChartRefused = defineFailure('ChartRefused', 'Unprocessable')
+export const ChartRefused = defineFailure(
+  'ChartRefused',
+  'Unprocessable',
+  'The chart cannot be read, or it has parts that are not accepted.',
+)
 /** The values do not match the chart's schema; `errors` has one line per problem, `path: what`. */
-export const ValuesRefused = defineFailure('ValuesRefused', 'Unprocessable')
+export const ValuesRefused = defineFailure(
+  'ValuesRefused',
+  'Unprocessable',
+  'The values do not fit the chart, or cannot be read.',
+)
 
 export type ChartFailure =
   | Failure<'ChartMissing'>

@@ -5,13 +5,21 @@ import type { AppRelease, ResourceEditor, ResourceId } from './types.ts'
 import type { ReleaseKey } from '../types.ts'
 
 /** No editor is known for that resource, or none that supports the requested operation. */
-export const EditorMissing = defineFailure('EditorMissing', 'Unprocessable')
+export const EditorMissing = defineFailure('EditorMissing', 'Unprocessable', 'No editor exists for the resource.')
 /** The editor's chart is not a valid editor chart; the message gives the reason. */
-export const EditorUnfit = defineFailure('EditorUnfit', 'Unprocessable')
+export const EditorUnfit = defineFailure(
+  'EditorUnfit',
+  'Unprocessable',
+  'The chart of the editor renders objects that are not accepted.',
+)
 /** The options or the model are malformed, or contain something that the editor does not support; `errors` has one line per problem. */
-export const ModelRefused = defineFailure('ModelRefused', 'Unprocessable')
+export const ModelRefused = defineFailure('ModelRefused', 'Unprocessable', 'The model does not fit the editor.')
 /** The caller cannot read an object that the operation needs. */
-export const ObjectRefused = defineFailure('ObjectRefused', 'Forbidden')
+export const ObjectRefused = defineFailure(
+  'ObjectRefused',
+  'Forbidden',
+  'The cluster does not let the caller read an object of the editor.',
+)
 
 /** Finds the editor of a resource. */
 export interface EditorCatalog {

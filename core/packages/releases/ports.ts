@@ -6,11 +6,23 @@ import { token } from '../../kernel/token.ts'
 import type { Release, ReleaseKey, StorageDriver } from '../types.ts'
 
 /** A release of that name exists, and Helm would not reuse the name; the message names the remedy. */
-export const ReleaseNameTaken = defineFailure('ReleaseNameTaken', 'Conflict')
+export const ReleaseNameTaken = defineFailure(
+  'ReleaseNameTaken',
+  'Conflict',
+  'A release that was not made by this editor has the name.',
+)
 /** A helm process of another program works on the release, or died during its work; the message names the remedy. */
-export const ReleasePending = defineFailure('ReleasePending', 'Conflict')
+export const ReleasePending = defineFailure(
+  'ReleasePending',
+  'Conflict',
+  'Another operation on the release is in progress.',
+)
 /** Options of a release operation contradict each other or are invalid; the message names the field. */
-export const ReleaseOptionsRefused = defineFailure('ReleaseOptionsRefused', 'Unprocessable')
+export const ReleaseOptionsRefused = defineFailure(
+  'ReleaseOptionsRefused',
+  'Unprocessable',
+  'An option of the operation is not valid.',
+)
 
 /** Compares texts by lines. Long texts are compared in the background, so that other requests do not wait. */
 export interface TextDiff {
@@ -33,13 +45,25 @@ export interface RecordSizes {
 export const RecordSizesToken = token<RecordSizes>('packages.RecordSizes')
 
 /** No usable helm binary: none was found, or it is older than the minimum version. Reads do not need it. */
-export const HelmMissing = defineFailure('HelmMissing', 'Upstream')
+export const HelmMissing = defineFailure('HelmMissing', 'Upstream', 'The installation has no usable helm.')
 /** Helm ended with an error; the message is helm's, without the values. */
-export const HelmRefused = defineFailure('HelmRefused', 'Unprocessable')
+export const HelmRefused = defineFailure(
+  'HelmRefused',
+  'Unprocessable',
+  'Helm refused the operation; the message has its reason.',
+)
 /** Helm was terminated: it exceeded its time or output limit, was cancelled, or the service is stopping. */
-export const HelmStopped = defineFailure('HelmStopped', 'Upstream')
+export const HelmStopped = defineFailure(
+  'HelmStopped',
+  'Upstream',
+  'The operation of helm was ended before it was done.',
+)
 /** Too many helm processes are running for this tenant or in total. */
-export const HelmBusy = defineFailure('HelmBusy', 'Backoff')
+export const HelmBusy = defineFailure(
+  'HelmBusy',
+  'Backoff',
+  'Too many operations of helm run or wait; try again after `Retry-After` seconds.',
+)
 
 export type HelmFailure = Failure<'HelmMissing'> | Failure<'HelmRefused'> | Failure<'HelmStopped'> | Failure<'HelmBusy'>
 

@@ -122,12 +122,24 @@ export interface Order {
 }
 
 /** The choices do not form an order; the message names the missing or excess choice. */
-export const OrderRefused = defineFailure('OrderRefused', 'Unprocessable')
+export const OrderRefused = defineFailure('OrderRefused', 'Unprocessable', 'The order of charts is not valid.')
 /** The chart does not contain a file of that name. */
-export const ChartFileMissing = defineFailure('ChartFileMissing', 'NotFound')
+export const ChartFileMissing = defineFailure('ChartFileMissing', 'NotFound', 'The file does not exist in the chart.')
 /** The file cannot be converted to the requested format. */
-export const FormatRefused = defineFailure('FormatRefused', 'Unprocessable')
+export const FormatRefused = defineFailure(
+  'FormatRefused',
+  'Unprocessable',
+  'The file cannot be converted to this format.',
+)
 /** The resource does not have a variant of that name. */
-export const VariantMissing = defineFailure('VariantMissing', 'NotFound')
+export const VariantMissing = defineFailure(
+  'VariantMissing',
+  'NotFound',
+  'The cluster does not serve the resource, or does not have this variant.',
+)
 /** The cluster does not allow the caller to read what the values depend on. */
-export const PresetsRefused = defineFailure('PresetsRefused', 'Forbidden')
+export const PresetsRefused = defineFailure(
+  'PresetsRefused',
+  'Forbidden',
+  'The cluster does not let the caller read the presets, or has too many of them.',
+)

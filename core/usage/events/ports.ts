@@ -8,9 +8,17 @@ import type { HeardHours } from './presence.ts'
 import type { ModeChanged, ObjectChange, ObservedNamespace } from './types.ts'
 
 /** The account has neither a record of the cluster nor a contract to which the cluster is bound. */
-export const UsageClusterUnknown = defineFailure('UsageClusterUnknown', 'NotFound')
+export const UsageClusterUnknown = defineFailure(
+  'UsageClusterUnknown',
+  'NotFound',
+  'The account has no cluster with this UID.',
+)
 /** The request is invalid as a whole. */
-export const UsageEventsInvalid = defineFailure('UsageEventsInvalid', 'Unprocessable')
+export const UsageEventsInvalid = defineFailure(
+  'UsageEventsInvalid',
+  'Unprocessable',
+  'The report has no events, too many of them, or an event that is not valid.',
+)
 
 /** A cluster that reports usage. */
 export interface UsageCluster {

@@ -36,7 +36,11 @@ type KindIds = ReadonlyMap<string, ReadonlyMap<string, ReadonlyMap<string, Usage
 const kindIdOf = (ids: KindIds, { product, group, kind }: UsageKind): UsageKindId | undefined => ids.get(product)?.get(group)?.get(kind)
 
 /** Rolls the transaction back: an object that was taken for a new one exists. */
-const ObjectExists = defineFailure('UsageObjectExists', 'Conflict')
+const ObjectExists = defineFailure(
+  'UsageObjectExists',
+  'Conflict',
+  'The object was already reported with other facts.',
+)
 
 /**
  * The rows of all clusters are locked in the order of ids, before anything else is read, so that concurrent batches do not block each

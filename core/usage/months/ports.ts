@@ -11,11 +11,19 @@ import type { ModeChange } from './segments.ts'
 import type { ClientNamespace } from './usage-types.ts'
 
 /** The month has not ended, or no usage was reported in it. */
-export const UsageMonthNotClosable = defineFailure('UsageMonthNotClosable', 'Invalid')
+export const UsageMonthNotClosable = defineFailure(
+  'UsageMonthNotClosable',
+  'Invalid',
+  'The month has not ended, or its events are no longer kept.',
+)
 /** Another process closes the month. */
-export const UsageMonthBusy = defineFailure('UsageMonthBusy', 'Conflict')
+export const UsageMonthBusy = defineFailure('UsageMonthBusy', 'Conflict', 'Another process closes the month.')
 /** The month has no revision, or no such revision. */
-export const UsageMonthMissing = defineFailure('UsageMonthMissing', 'NotFound')
+export const UsageMonthMissing = defineFailure(
+  'UsageMonthMissing',
+  'NotFound',
+  'The month was not closed yet, or no cluster with this UID reports usage.',
+)
 
 /** What is known of a cluster that divides its time. */
 export interface ClusterFacts {

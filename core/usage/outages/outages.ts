@@ -11,11 +11,15 @@ import type { UnixSeconds } from '../types.ts'
 import type { NewOutage, Outage, OutageFilter, OutageStore, OutageUnitOfWork } from './ports.ts'
 
 /** A value of the outage is invalid. */
-export const OutageInvalid = defineFailure('OutageInvalid', 'Invalid')
+export const OutageInvalid = defineFailure('OutageInvalid', 'Invalid', 'A field of the outage is not valid.')
 /** The account does not exist. */
-export const OutageAccountMissing = defineFailure('OutageAccountMissing', 'Unprocessable')
+export const OutageAccountMissing = defineFailure(
+  'OutageAccountMissing',
+  'Unprocessable',
+  'The account of the outage does not exist.',
+)
 /** The same outage is recorded already. */
-export const OutageRecorded = defineFailure('OutageRecorded', 'Conflict')
+export const OutageRecorded = defineFailure('OutageRecorded', 'Conflict', 'The same outage is already recorded.')
 
 export type OutageFailure = Failure<'OutageInvalid'> | Failure<'OutageAccountMissing'> | Failure<'OutageRecorded'>
 

@@ -7,7 +7,7 @@ import type { MonthKey } from '../types.ts'
 import type { StoredReport, UsageReportStore } from './ports.ts'
 
 /** The month was not generated for the account, or has no report. */
-export const UsageReportMissing = defineFailure('UsageReportMissing', 'NotFound')
+export const UsageReportMissing = defineFailure('UsageReportMissing', 'NotFound', 'No report of this month exists.')
 
 export interface AskedReport {
   readonly ownerId: AccountId

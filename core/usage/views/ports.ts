@@ -17,7 +17,11 @@ import type {
 } from '../types.ts'
 
 /** The month was not generated for the account, or not in this revision, or has no such object. */
-export const UsageViewMissing = defineFailure('UsageViewMissing', 'NotFound')
+export const UsageViewMissing = defineFailure(
+  'UsageViewMissing',
+  'NotFound',
+  'No report of this month exists, or it does not have this object.',
+)
 
 /** The most items of a piece. Parsing a piece takes less than a millisecond, so that filters do not hold up other requests. */
 export const pieceItems = 250
@@ -84,9 +88,17 @@ export interface StoredUsageView extends UsageViewText {
 }
 
 /** No contract in force lets the account see the reports for bills of its clients, or none for this cluster. */
-export const ClientBillingDisabled = defineFailure('ClientBillingDisabled', 'Forbidden')
+export const ClientBillingDisabled = defineFailure(
+  'ClientBillingDisabled',
+  'Forbidden',
+  'The deployment does not show usage to clients.',
+)
 /** The account has no such cluster, or the cluster has reported no such namespace. */
-export const UsageNamespaceMissing = defineFailure('UsageNamespaceMissing', 'NotFound')
+export const UsageNamespaceMissing = defineFailure(
+  'UsageNamespaceMissing',
+  'NotFound',
+  'The cluster has reported no such namespace.',
+)
 
 /** A cluster that has reported usage to an account. */
 export interface ReportedCluster {
