@@ -88,6 +88,8 @@ export interface UsageSegment {
   readonly mode: ClusterMode
   /** 0 if no contract covers the product: the usage is free. */
   readonly contractId: number
+  /** The version of the terms of the contract by which it covers the product; 0 without a contract, and in revisions of earlier releases. */
+  readonly termsNumber: number
 }
 
 /** `provisional` from the first day of the next month; `final` 72 hours later. A reopened month has a new revision. */

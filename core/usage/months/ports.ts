@@ -5,9 +5,10 @@ import type { Call } from '../../kernel/principal.ts'
 import { token } from '../../kernel/token.ts'
 import type { AuditTrail, UnitOfWork } from '../../kernel/unit-of-work.ts'
 import type { MonthKey, UnixSeconds, UsageClusterId, UsageMonth, UsageMonthId, UsageMonthStatus, UsageObject, UsageProduct, UsageSegment } from '../types.ts'
-import type { BindingTime } from './coverage.ts'
+import type { BilledContract, BindingTime } from './coverage.ts'
 import type { Span } from './presence.ts'
 import type { ModeChange } from './segments.ts'
+import type { TrialClaim } from './trials.ts'
 import type { ClientNamespace } from './usage-types.ts'
 
 /** The month has not ended, or no usage was reported in it. */
@@ -37,7 +38,9 @@ export interface OwnerFacts {
   /** Ascending by UID. */
   readonly clusters: readonly ClusterFacts[]
   /** All contracts of the owner, ascending by id. */
-  readonly contracts: readonly Contract[]
+  readonly contracts: readonly BilledContract[]
+  /** The objects that were reported as trials, whether they are ones or not. In any order. */
+  readonly trialClaims: readonly TrialClaim[]
 }
 
 /** An object with its intervals in a month. */
@@ -179,11 +182,11 @@ export const MonthReportToken = token<MonthReport>('usage.MonthReport')
 
 /** What contracts have used so far in a month. */
 export interface ConsumptionStore {
-  /** Returns the contracts of all accounts that have a quota and whose start and end are around a time between two instants. */
-  listWithQuota(from: Date, to: Date): Promise<readonly Contract[]>
+  /** Returns the contracts of all accounts whose terms of now have a quota, and a start and an end around a time between two instants. */
+  listWithQuota(from: Date, to: Date, now: Date): Promise<readonly Contract[]>
   find(contractId: number, month: MonthKey): Promise<{ readonly milliCpuSeconds: bigint; readonly mebibyteSeconds: bigint } | undefined>
   set(contractId: number, month: MonthKey, used: { readonly milliCpuSeconds: bigint; readonly mebibyteSeconds: bigint }, at: Date): Promise<void>
-  /** Returns false if the alert was sent before. */
+  /** Returns false if the threshold was recorded as reached before. */
   markAlerted(contractId: number, month: MonthKey, threshold: number, at: Date): Promise<boolean>
 }
 export const ConsumptionStoreToken = token<ConsumptionStore>('usage.ConsumptionStore')
