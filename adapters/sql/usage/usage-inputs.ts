@@ -241,7 +241,7 @@ const trialOf = (row: TrialRow): TrialClaim => ({
 })
 
 const composeFacts = (db: SqlDatabase) => ({
-  clusters: db.prepare((k, p: Params<'ownerId'>) => k('usage_clusters').where('owner_id', p('ownerId')).select('id', 'cluster_uid').orderBy('cluster_uid')),
+  clusters: db.prepare((k, p: Params<'ownerId'>) => k('usage_clusters').where('owner_id', p('ownerId')).select('id', 'cluster_uid', 'display_name').orderBy('cluster_uid')),
   bound: db.prepare((k, p: Params<'ownerId'>) => k('contract_clusters').where('owner_id', p('ownerId')).select('cluster_uid as uid', 'display_name').orderBy('id')),
   recorded: db.prepare((k, p: Params<'ownerId'>) => k('clusters').where('owner_id', p('ownerId')).select('uid', 'display_name').orderBy('id')),
   presence: db.prepare((k, p: Params<'ownerId' | 'first' | 'last'>) =>
@@ -291,10 +291,10 @@ const makeFactsOf = (db: SqlDatabase): ((runner: SqlRunner, ownerId: AccountId, 
     const earlier = Map.groupBy(await runner.all<TermsRow>(s.earlierTerms, binds), (row) => Number(row.contract_id))
     const contracts = (await runner.all<NewestRow>(s.contracts, binds)).map((row) => billedContractOf(row, earlier.get(Number(row.contract_id)) ?? []))
     const trialClaims = (await runner.all<TrialRow>(s.trialClaims, binds)).map(trialOf)
-    const clusters = (await runner.all<{ readonly id: Num; readonly cluster_uid: string }>(s.clusters, binds)).map(({ id, cluster_uid: uid }): ClusterFacts => ({
+    const clusters = (await runner.all<{ readonly id: Num; readonly cluster_uid: string; readonly display_name: string }>(s.clusters, binds)).map(({ id, cluster_uid: uid, display_name: kept }): ClusterFacts => ({
       id: Number(id) as UsageClusterId,
       uid,
-      displayName: names.get(uid) ?? uid,
+      displayName: names.get(uid) ?? (kept === '' ? uid : kept),
       presence: (presence.get(Number(id)) ?? []).map((row) => ({ month: row.month as MonthKey, bits: row.hours })),
       outages: outages.filter((row) => row.cluster_uid === '' || row.cluster_uid === uid).map(spanOf),
       modeChanges: (modes.get(Number(id)) ?? []).map(modeOf),

@@ -22,7 +22,7 @@ export const UsageMonthMissing = defineFailure('UsageMonthMissing', 'NotFound')
 export interface ClusterFacts {
   readonly id: UsageClusterId
   readonly uid: string
-  /** Of the record of the cluster or its binding; the UID if there is neither. */
+  /** Of the record of the cluster or its binding; if there is neither, the last one that was known, and the UID without one. */
   readonly displayName: string
   /** The hours in which it was heard, as bits, ascending by month. */
   readonly presence: readonly { readonly month: MonthKey; readonly bits: Uint8Array }[]
