@@ -1,3 +1,4 @@
+import type { Contract, TermsVersion } from '../contracts/types.ts'
 import type { AccountId, Brand } from '../kernel/ids.ts'
 
 /** The products whose use is reported, as the paths of the reports spell them. */
@@ -67,6 +68,22 @@ export interface UsageObject extends UsageKind {
   readonly deletedAt: UnixSeconds | undefined
   /** The end of its trial; undefined if it is no trial. A trial begins with the creation. */
   readonly trialEndsAt: UnixSeconds | undefined
+}
+
+/** An object that was reported as a trial, whether it is one or not. */
+export interface TrialClaim extends UsageKind {
+  readonly objectId: UsageObjectId
+  readonly clusterId: UsageClusterId
+  readonly uid: string
+  readonly namespace: string
+  readonly name: string
+  readonly createdAt: UnixSeconds
+}
+
+/** A contract with the versions of its terms, as usage is billed by it. */
+export interface BilledContract extends Pick<Contract, 'id' | 'name' | 'revokedAt'> {
+  /** Those that are in force at some time: ascending, without gaps, the last one without an end. */
+  readonly timeline: readonly TermsVersion[]
 }
 
 /** A time in which an object occupied the same resources. Cut at the ends of months, so that a month has all of its rows. */

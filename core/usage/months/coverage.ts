@@ -1,6 +1,6 @@
 import type { Contract, TermsVersion } from '../../contracts/types.ts'
 import { secondOf } from '../month.ts'
-import type { UnixSeconds, UsageProduct } from '../types.ts'
+import type { BilledContract, UnixSeconds, UsageProduct } from '../types.ts'
 import type { Span } from './presence.ts'
 import type { Coverage } from './segments.ts'
 
@@ -23,12 +23,6 @@ export interface BindingTime {
   readonly boundFrom: Date
   /** Undefined while it is bound. */
   readonly boundTo: Date | undefined
-}
-
-/** A contract with the versions of its terms, as usage is billed by it. */
-export interface BilledContract extends Pick<Contract, 'id' | 'name' | 'revokedAt'> {
-  /** Those that are in force at some time: ascending, without gaps, the last one without an end. */
-  readonly timeline: readonly TermsVersion[]
 }
 
 const endOfTime = Number.MAX_SAFE_INTEGER as UnixSeconds

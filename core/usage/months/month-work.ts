@@ -1,6 +1,7 @@
 import { getOrMake } from '../../kernel/cache.ts'
 import { monthEnd, monthStart } from '../month.ts'
 import type {
+  BilledContract,
   MonthKey,
   UnixSeconds,
   UsageClass,
@@ -17,7 +18,6 @@ import { buildViews } from '../views/build-views.ts'
 import type { UsageViewSink } from '../views/view-writer.ts'
 import { stringText } from '../views/view-writer.ts'
 import { readWindow, segmentsOfCluster } from './cluster-time.ts'
-import type { BilledContract } from './coverage.ts'
 import type { ClusterFacts, ReportedObject, SpoolId, SpoolRange, Spools, SpoolWriter, UsageInputs } from './ports.ts'
 import { addDays, DaySums, parseIntervals, sumOfDays, usageOfObject } from './roll-up.ts'
 import { modesIn } from './segments.ts'

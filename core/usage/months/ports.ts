@@ -4,11 +4,10 @@ import type { AccountId, Brand } from '../../kernel/ids.ts'
 import type { Call } from '../../kernel/principal.ts'
 import { token } from '../../kernel/token.ts'
 import type { AuditTrail, UnitOfWork } from '../../kernel/unit-of-work.ts'
-import type { MonthKey, UnixSeconds, UsageClusterId, UsageMonth, UsageMonthId, UsageMonthStatus, UsageObject, UsageProduct, UsageSegment } from '../types.ts'
-import type { BilledContract, BindingTime } from './coverage.ts'
+import type { BilledContract, MonthKey, TrialClaim, UnixSeconds, UsageClusterId, UsageMonth, UsageMonthId, UsageMonthStatus, UsageObject, UsageProduct, UsageSegment } from '../types.ts'
+import type { BindingTime } from './coverage.ts'
 import type { Span } from './presence.ts'
 import type { ModeChange } from './segments.ts'
-import type { TrialClaim } from './trials.ts'
 import type { ClientNamespace } from './usage-types.ts'
 
 /** The month has not ended, or no usage was reported in it. */

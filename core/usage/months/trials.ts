@@ -1,19 +1,9 @@
 import { getOrMake } from '../../kernel/cache.ts'
-import type { UnixSeconds, UsageClusterId, UsageKind, UsageObjectId, UsageProduct } from '../types.ts'
+import type { TrialClaim, UnixSeconds, UsageClusterId, UsageObjectId, UsageProduct } from '../types.ts'
 import { coveragesOf } from './coverage.ts'
 import type { OwnerFacts } from './ports.ts'
 import type { Coverage } from './segments.ts'
 import { coverageAt } from './segments.ts'
-
-/** An object that was reported as a trial. */
-export interface TrialClaim extends UsageKind {
-  readonly objectId: UsageObjectId
-  readonly clusterId: UsageClusterId
-  readonly uid: string
-  readonly namespace: string
-  readonly name: string
-  readonly createdAt: UnixSeconds
-}
 
 /** An object that is made again under its name is the same one to its users. */
 const identityOf = ({ clusterId, product, group, kind, namespace, name }: TrialClaim): string => JSON.stringify([clusterId, product, group, kind, namespace, name])
