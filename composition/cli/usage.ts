@@ -1,4 +1,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
+import type { ContractStore } from '../../core/contracts/ports.ts'
+import { ContractStoreToken } from '../../core/contracts/ports.ts'
+import type { ContractId, TermsVersion } from '../../core/contracts/types.ts'
 import { MembershipStoreToken } from '../../core/organizations/ports.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
 import { isOpen } from '../../core/kernel/deployment.ts'
@@ -9,7 +12,7 @@ import { CloseMonthToken } from '../../core/usage/months/close.ts'
 import type { ExplainedPiece } from '../../core/usage/months/explain.ts'
 import { makeExplain } from '../../core/usage/months/explain.ts'
 import { MonthStoreToken, UsageInputsToken } from '../../core/usage/months/ports.ts'
-import type { MonthKey } from '../../core/usage/types.ts'
+import type { MonthKey, UsageSegment } from '../../core/usage/types.ts'
 import { usageClasses, usageProducts } from '../../core/usage/types.ts'
 import { UsageViewStoreToken } from '../../core/usage/views/ports.ts'
 import type { Composition } from '../service/compose.ts'
@@ -110,6 +113,19 @@ const contractIdOf = (text: string): number => (/^\d+$/.test(text) ? Number(text
 const pieceLine = ({ object, from, to, milliCpu, memoryMib, use, contractId }: ExplainedPiece): string =>
   `${instant(from)}  ${instant(to)}  ${String(to - from).padStart(7)} s  ${String(milliCpu).padStart(7)} m  ${String(memoryMib).padStart(9)} MiB  ${use.padEnd(8)}  ${String(contractId).padStart(6)}  ${object.namespace}/${object.name}`
 
+/** Returns the versions of terms by which the segments are billed, each once. */
+const termsOfSegments = async (contracts: Pick<ContractStore, 'listTerms'>, segments: readonly UsageSegment[]): Promise<readonly (TermsVersion & { readonly contractId: number })[]> => {
+  const found: (TermsVersion & { readonly contractId: number })[] = []
+  for (const [contractId, own] of Map.groupBy(segments.filter((each) => each.contractId !== 0), (each) => each.contractId)) {
+    const numbers = new Set(own.map(({ termsNumber }) => termsNumber))
+    for (const version of await contracts.listTerms(contractId as ContractId)) if (numbers.has(version.number)) found.push({ ...version, contractId })
+  }
+  return found
+}
+
+const termsLine = ({ contractId, number, from, to, product, features, recordedBy }: TermsVersion & { readonly contractId: number }): string =>
+  `contract ${contractId}, terms ${number}: in force ${from.getTime() === 0 ? 'from the beginning' : `from ${from.toISOString()}`}${to === undefined ? '' : ` to ${to.toISOString()}`}; ${product}: ${features.join(', ')}${recordedBy === '' ? '' : `; recorded by ${recordedBy}`}`
+
 /** Lists the intervals behind one figure of the newest revision of a month, and adds them up. */
 export const usageExplain = (context: CommandContext, options: UsageExplainOptions): Promise<ExitCode> =>
   onMonth(context, options, async ({ container }, place) => {
@@ -128,10 +144,13 @@ export const usageExplain = (context: CommandContext, options: UsageExplainOptio
     }
     const { month, segments, pieces, hasChanged } = explained.right
     const isJson = options.json === true
+    const terms = await termsOfSegments(container.resolve(ContractStoreToken), segments)
     if (!isJson) {
       context.print(`Revision ${month.revision} of ${monthText(month.month)}, ${month.status}, computed at ${month.generatedAt.toISOString()}`)
       context.print('The time of the cluster:')
-      for (const { from, to, mode, contractId: contract } of segments) context.print(`  ${instant(from)}  ${instant(to)}  ${mode.padEnd(8)}  ${contract === 0 ? 'no contract' : `contract ${contract}`}`)
+      for (const { from, to, mode, contractId: contract, termsNumber } of segments) context.print(`  ${instant(from)}  ${instant(to)}  ${mode.padEnd(8)}  ${contract === 0 ? 'no contract' : `contract ${contract}${termsNumber === 0 ? '' : `, terms ${termsNumber}`}`}`)
+      if (terms.length > 0) context.print('The terms:')
+      for (const each of terms) context.print(`  ${printable(termsLine(each))}`)
       context.print('What was used in it:')
     }
     let [cpu, memory, isAny] = [0n, 0n, false]
@@ -141,13 +160,13 @@ export const usageExplain = (context: CommandContext, options: UsageExplainOptio
         isAny = true
         cpu += BigInt(piece.milliCpu) * BigInt(piece.to - piece.from)
         memory += BigInt(piece.memoryMib) * BigInt(piece.to - piece.from)
-        if (isJson) shown.push({ object: piece.object.uid, from: piece.from, to: piece.to, milliCPU: piece.milliCpu, memoryMiB: piece.memoryMib, class: piece.use, contractID: piece.contractId })
+        if (isJson) shown.push({ object: piece.object.uid, from: piece.from, to: piece.to, milliCPU: piece.milliCpu, memoryMiB: piece.memoryMib, class: piece.use, contractID: piece.contractId, terms: piece.termsNumber })
         else context.print(`  ${printable(pieceLine(piece))}`)
       }
     }
     if (!isAny && !isJson) context.print('  nothing')
     const figures = { cpu: decimalOf(thousandthsOf(cpu, perCoreMonth(place.month))), memory: decimalOf(thousandthsOf(memory, perGibMonth(place.month))) }
-    if (isJson) printJson(context, { revision: month.revision, status: month.status, segments, pieces: shown, milliCPUSeconds: cpu.toString(), mebibyteSeconds: memory.toString(), ...figures, hasChanged: await hasChanged() })
+    if (isJson) printJson(context, { revision: month.revision, status: month.status, segments, terms: terms.map(({ contractId: contractID, ...each }) => ({ contractID, ...each })), pieces: shown, milliCPUSeconds: cpu.toString(), mebibyteSeconds: memory.toString(), ...figures, hasChanged: await hasChanged() })
     else {
       context.print(`Sum: ${cpu} milli-core-seconds = ${figures.cpu} core-months; ${memory} MiB-seconds = ${figures.memory} GiB-months`)
       context.print('The rows of views and reports are rounded so that they add up to their total: the last digit of a row may differ.')

@@ -110,6 +110,8 @@ export const settingsTable = {
   deploymentType: withDefault('MOORAGE_DEPLOYMENT_TYPE', wordOf(...deploymentTypes), 'SelfHosted',
     'What kind of installation this is; decides which plugins and routes exist.'),
   billingEnabled: withDefault('MOORAGE_BILLING_ENABLED', yesNo, 'false', 'Registers the usage-report routes.'),
+  usageReporters: withDefault('MOORAGE_USAGE_REPORTERS', wordOf('robots', 'anyone'), 'robots',
+    'Who reports usage, if it has the right to: only robot accounts and the bus, or people too.'),
   runMode: withDefault('MOORAGE_RUN_MODE', wordOf('production', 'development'), 'production', 'production or development.'),
   migrate: withDefault('MOORAGE_MIGRATE', yesNo, 'true', 'Whether `serve` brings the schema up to date before it listens.'),
   adminUsername: withDefault('MOORAGE_ADMIN_USERNAME', words, 'admin', 'First site admin, created if there is none.'),

@@ -41,23 +41,30 @@ import { ConsumptionStoreToken } from '../../core/usage/months/ports.ts'
 import { attachment } from '../../plugins/kit/reply.ts'
 import type { Boot, Provide } from '../boot.ts'
 import { StartRefused } from '../boot.ts'
+import type { Resolve } from '../container.ts'
 import { BindImportWatcherToken } from './clusters.ts'
 import { BindMailOutboxToken } from './mail.ts'
+
+/** Composed once, and bound to the database or to a transaction. */
+interface Stores {
+  readonly contracts: ReturnType<typeof makeSqlContractStore>
+  readonly bindings: ReturnType<typeof makeSqlBindingStore>
+}
 
 /** Provides contracts and their bindings. */
 export const provideContracts: Provide = (container, boot) => {
   const { database, objectRows } = boot
   objectRows.add(contractObjectRows)
-  const contracts = makeSqlContractStore(database)
-  const bindings = makeSqlBindingStore(database)
+  let composed: Stores | undefined
+  const storesOf = (resolve: Resolve): Stores => (composed ??= { contracts: makeSqlContractStore(database, resolve(ClockToken)), bindings: makeSqlBindingStore(database, resolve(ClockToken)) })
   const events = makeSqlContractEvents(database)
   const licenses = makeSqlLicenseStore(database)
   const authorities = makeSqlAuthorityStore(database)
   const removals = makeSqlDocumentRemovals(database)
   container.provide(LicenseStoreToken, () => licenses(database))
   container.provide(AuthorityStoreToken, () => authorities(database))
-  container.provide(ContractStoreToken, () => contracts(database))
-  container.provide(BindingStoreToken, () => bindings(database))
+  container.provide(ContractStoreToken, (resolve) => storesOf(resolve).contracts(database))
+  container.provide(BindingStoreToken, (resolve) => storesOf(resolve).bindings(database))
   container.provide(ContractEventsToken, () => events(database))
   const signer = makeLicenseSigner()
   boot.onStop('signing of licenses', () => signer.close())
@@ -70,6 +77,7 @@ export const provideContracts: Provide = (container, boot) => {
   container.provide(QuotaUsageToken, (resolve) => (isOpen('billing-enabled', boot.deployment) ? makeQuotaUsage(resolve(ConsumptionStoreToken)) : { usedThisMonth: async () => undefined }))
   container.provide(ContractUnitOfWorkToken, (resolve) => {
     const outbox = resolve(BindMailOutboxToken)
+    const { contracts, bindings } = storesOf(resolve)
     const unitOfWork = makeSqlUnitOfWork(
       database,
       (tx, audit) => ({ contracts: contracts(tx), bindings: bindings(tx), events: events(tx), licenses: licenses(tx), authorities: authorities(tx), documentRemovals: removals(tx), audit, mail: outbox(tx) }),
@@ -80,6 +88,7 @@ export const provideContracts: Provide = (container, boot) => {
   container.provide(BindImportWatcherToken, (resolve) => {
     if (!isOpen('vendor-hosted', boot.deployment)) return () => ({ imported: async () => undefined })
     const bindImported = makeBindImported(resolve(ClockToken))
+    const { contracts, bindings } = storesOf(resolve)
     return (tx, audit) => bindImported({ contracts: contracts(tx), bindings: bindings(tx), events: events(tx), audit })
   })
 }

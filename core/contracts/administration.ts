@@ -7,15 +7,18 @@ import { defineFailure } from '../kernel/failure.ts'
 import type { AccountId } from '../kernel/ids.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
+import type { AuditEntry } from '../kernel/unit-of-work.ts'
 import type { MembershipStore } from '../organizations/ports.ts'
 import { makeAddressOf, recordEvent } from './contracts.ts'
 import type { ContractDraft } from './contract-rules.ts'
-import { parseTerms, termsOf } from './contract-rules.ts'
-import type { ContractKey } from './contracts.ts'
+import { parseDetails, parseTerms } from './contract-rules.ts'
+import type { ContractChange, ContractKey } from './contracts.ts'
 import { attachDocument, type Attached, type makeWithUpload, type Upload } from './documents.ts'
 import type { ContractStore, ContractStores, ContractUnitOfWork } from './ports.ts'
 import { ContractMissing } from './ports.ts'
-import type { Contract, ContractDocument, ContractEventName, ContractId, ContractTerms } from './types.ts'
+import type { Effective } from './terms.ts'
+import { changedTerms, changeTimeline, effectiveInstant, namesTerms, termsAt, timelineOf } from './terms.ts'
+import type { Contract, ContractDocument, ContractEventName, ContractId, ContractTerms, TermsVersion } from './types.ts'
 
 /** The account that a new contract names does not exist. */
 export const ContractOwnerMissing = defineFailure(
@@ -86,7 +89,7 @@ export const makeCreateContracts = (
       const at = deps.clock.now()
       const created: Contract[] = []
       for (const [index, each] of terms.right.entries()) {
-        const id = await stores.contracts.insert(account.id as AccountId, each, at)
+        const id = await stores.contracts.insert(account.id as AccountId, each, at, by)
         const contract = await stores.contracts.getAny(id)
         if (contract === undefined) throw new Error('The contract that was just inserted does not exist.')
         const changes = { product: each.product, start: each.startsAt.toISOString(), end: each.endsAt.toISOString() }
@@ -149,13 +152,16 @@ export const makeOnAnyAccount =
       : useCase(call, { ...input, ownerId: account.id as AccountId } as unknown as I)
   }
 
+/** What a change did, for the history; undefined if there was nothing to change. */
+type Applied = Pick<ContractChange, 'changes' | 'terms'> | undefined
+
 interface Change<F extends Failure> {
   readonly event: ContractEventName
-  /** Applies the change to a locked contract. Right(false): there is nothing to change. */
-  apply(stores: ContractStores, contract: Contract, at: Date): Promise<Either<F, boolean>>
+  /** Applies the change to a locked contract. */
+  apply(stores: ContractStores, contract: Contract, at: Date, by: string): Promise<Either<F, Applied>>
 }
 
-/** Changes a locked contract and returns it as it is then; undefined if it was removed. */
+/** Changes a locked contract and returns it as it is then. */
 const changeContract = async <F extends Failure>(
   deps: AdministrationDeps,
   call: SignedInCall<Contract>,
@@ -168,38 +174,68 @@ const changeContract = async <F extends Failure>(
     const [contract] = found === undefined ? [] : await stores.contracts.lock(found.ownerId, [id])
     if (contract === undefined) return left(missing(id))
     const at = deps.clock.now()
-    const applied = await apply(stores, contract, at)
+    const applied = await apply(stores, contract, at, by)
     if (isLeft(applied)) return applied
-    if (applied.right) await recordEvent(stores, contract, { event, by, at })
+    if (applied.right !== undefined) await recordEvent(stores, contract, { ...applied.right, event, by, at })
     return right((await stores.contracts.getAny(id)) ?? contract)
   })
+}
+
+interface TermsChange {
+  readonly draft: ContractDraft
+  readonly effective: Effective
+  readonly at: Date
+  readonly by: string
+}
+
+/** Makes the versions of the terms that follow from a change. Undefined: no term changes. */
+const changeTerms = async ({ contracts }: ContractStores, { id }: Contract, { draft, effective, at, by }: TermsChange): Promise<Either<Failure<'ContractTermsInvalid'>, Applied>> => {
+  const from = effectiveInstant(effective, at)
+  if (isLeft(from)) return left(ContractTermsInvalid(from.left.message))
+  if (effective.from !== undefined && !namesTerms(draft)) return left(ContractTermsInvalid('effectiveFrom is for terms. name, emails, autoAssignCluster and document count at once.'))
+  const versions = await contracts.listTerms(id)
+  const changed = changeTimeline(versions, draft, from.right, { recordedAt: at, recordedBy: by })
+  if (isLeft(changed)) return left(ContractTermsInvalid(changed.left.message))
+  if (changed.right === undefined) return right(undefined)
+  const { versions: timeline, first } = changed.right
+  await contracts.setTerms(id, timeline, at)
+  return right({ changes: changesOf(versions, first, effective), terms: { number: first.number, from: first.from } })
+}
+
+const changesOf = (before: readonly TermsVersion[], first: TermsVersion, { reopens }: Effective): AuditEntry['changes'] => {
+  const old = termsAt(timelineOf(before), first.from)
+  return { terms: first.number, effectiveFrom: first.from.toISOString(), reopened: reopens, fields: old === undefined ? [] : changedTerms(old, first) }
 }
 
 export interface ChangeTermsInput {
   readonly id: ContractId
   readonly draft: ContractDraft
+  readonly effective: Effective
   readonly upload: Upload | undefined
 }
 type TermsFailure = Failure<'ContractMissing'> | Failure<'ContractTermsInvalid'>
 
-/** Replaces the terms that the request names, and the document if it has one. */
+/** Changes the terms that the request names, from the instant that it names, and the details and the document at once. */
 export const makeUpdateContract = (deps: AdministrationDeps & { readonly withUpload: ReturnType<typeof makeWithUpload> }) => {
   type UpdateFailure = TermsFailure | DocumentFailure
-  const change = async (call: SignedInCall<Contract>, { id, draft }: ChangeTermsInput, [document]: readonly ContractDocument[]): Outcome<UpdateFailure, Attached<Contract>> => {
+  const change = async (call: SignedInCall<Contract>, { id, draft, effective }: ChangeTermsInput, [document]: readonly ContractDocument[]): Outcome<UpdateFailure, Attached<Contract>> => {
     let unneeded: readonly string[] = []
     const changed = await changeContract<Failure<'ContractTermsInvalid'> | DocumentFailure>(deps, call, id, {
       event: 'contract.updated',
-      async apply(stores, contract, at) {
+      async apply(stores, contract, at, by) {
         unneeded = []
-        const terms = parseTerms(draft, contract)
-        if (isLeft(terms)) return left(ContractTermsInvalid(terms.left.message))
-        const isSame = JSON.stringify(terms.right) === JSON.stringify(termsOf(contract))
-        if (!isSame) await stores.contracts.replace(id, terms.right, at)
-        if (document === undefined) return right(!isSame)
+        const details = parseDetails(draft, contract)
+        if (isLeft(details)) return left(ContractTermsInvalid(details.left.message))
+        const terms = await changeTerms(stores, contract, { draft, effective, at, by })
+        if (isLeft(terms)) return terms
+        const { name, emails, bindsNewClusters } = contract
+        const isSame = JSON.stringify(details.right) === JSON.stringify({ name, emails, bindsNewClusters })
+        if (!isSame) await stores.contracts.setDetails(id, details.right, at)
+        if (document === undefined) return right(terms.right ?? (isSame ? undefined : {}))
         const attached = await attachDocument(stores, contract, document, at)
         if (isLeft(attached)) return attached
         if (attached.right !== undefined) unneeded = [attached.right]
-        return right(true)
+        return right(terms.right ?? {})
       },
     })
     return isLeft(changed) ? changed : right({ result: changed.right, unneeded })
@@ -211,23 +247,29 @@ export const makeUpdateContract = (deps: AdministrationDeps & { readonly withUpl
   }
 }
 
-/** Moves the end of a contract to a later instant. The owner is reminded again before the new end. */
+export interface ExtendInput {
+  readonly id: ContractId
+  readonly endsAt: Date
+  readonly effective: Effective
+}
+
+/** Moves the end of a contract to a later instant. Its people are reminded again before the new end. */
 export const makeExtendContract =
   (deps: AdministrationDeps) =>
-  (call: SignedInCall<Contract>, { id, endsAt }: { readonly id: ContractId; readonly endsAt: Date }): Outcome<TermsFailure | Failure<'ContractRevoked'>, Contract> =>
+  (call: SignedInCall<Contract>, { id, endsAt, effective }: ExtendInput): Outcome<TermsFailure | Failure<'ContractRevoked'>, Contract> =>
     changeContract<Failure<'ContractTermsInvalid'> | Failure<'ContractRevoked'>>(deps, call, id, {
       event: 'contract.extended',
-      async apply(stores, contract, at) {
+      async apply(stores, contract, at, by) {
         if (contract.revokedAt !== undefined) return left(ContractRevoked('A revoked contract cannot be extended.'))
-        const terms = parseTerms({ endsAt }, contract)
-        if (isLeft(terms)) return left(ContractTermsInvalid(terms.left.message))
-        if (endsAt.getTime() === contract.endsAt.getTime()) return right(false)
         if (endsAt.getTime() < contract.endsAt.getTime()) return left(ContractTermsInvalid('The new end must be later than the present one.'))
-        await stores.contracts.replace(id, terms.right, at)
-        await stores.contracts.clearReminders(id)
-        return right(true)
+        return changeTerms(stores, contract, { draft: { endsAt }, effective, at, by })
       },
     })
+
+const revokeNow = async (stores: ContractStores, id: ContractId, at: Date): Promise<void> => {
+  await stores.contracts.revoke(id, at)
+  await stores.licenses.revokeOf(id, at)
+}
 
 /** Revokes a contract with its licenses. A revoked contract stays as it is. */
 export const makeRevokeContract =
@@ -236,24 +278,41 @@ export const makeRevokeContract =
     changeContract<never>(deps, call, id, {
       event: 'contract.revoked',
       async apply(stores, contract, at) {
-        if (contract.revokedAt !== undefined) return right(false)
-        await stores.contracts.revoke(id, at)
-        await stores.licenses.revokeOf(id, at)
-        return right(true)
+        if (contract.revokedAt !== undefined) return right(undefined)
+        await revokeNow(stores, id, at)
+        return right({})
       },
     })
 
-/** Deletes a contract with its bindings and its history, and revokes its licenses. The audit log of the owner keeps the row. */
+/** Reports whether anything that was billed, licensed or reported depends on a contract: it was in force, or a cluster or a license refers to it. */
+const hasPast = async ({ contracts }: ContractStores, id: ContractId, at: Date): Promise<boolean> =>
+  (await contracts.listTerms(id)).some(({ startsAt }) => startsAt.getTime() <= at.getTime()) || contracts.isUsed(id)
+
+/**
+ * Deletes a contract that was never in force, with its history. Any other one ends as if it were revoked: figures, reports and licenses of the
+ * past depend on it. The audit log of the owner has a row in both cases.
+ */
 export const makeDeleteContract =
   (deps: AdministrationDeps) =>
-  (call: SignedInCall<Contract>, id: ContractId): Outcome<Failure<'ContractMissing'>, Contract> =>
-    changeContract<never>(deps, call, id, {
+  async (call: SignedInCall<Contract>, id: ContractId): Outcome<Failure<'ContractMissing'>, Attached<Contract>> => {
+    let unneeded: readonly string[] = []
+    const deleted = await changeContract<never>(deps, call, id, {
       event: 'contract.deleted',
-      async apply(stores, contract, at) {
-        await stores.licenses.revokeOf(id, at)
-        await recordEvent(stores, contract, { event: 'contract.deleted', by: call.principal.login, at })
-        if (contract.document !== undefined) await stores.documentRemovals.plan([contract.document.ref], at)
+      async apply(stores, contract, at, by) {
+        unneeded = []
+        if (await hasPast(stores, id, at)) {
+          if (contract.revokedAt !== undefined) return right(undefined)
+          await revokeNow(stores, id, at)
+          return right({ changes: { kept: true } })
+        }
+        await recordEvent(stores, contract, { event: 'contract.deleted', by, at, changes: { kept: false } })
+        if (contract.document !== undefined) {
+          unneeded = [contract.document.ref]
+          await stores.documentRemovals.plan(unneeded, at)
+        }
         await stores.contracts.remove(id)
-        return right(false)
+        return right(undefined)
       },
     })
+    return isLeft(deleted) ? deleted : right({ result: deleted.right, unneeded })
+  }

@@ -10,7 +10,7 @@ import type { ContractClusterStatus } from './cluster-status.ts'
 import { statusesOfContract } from './cluster-status.ts'
 import { isActive, maxBindings, parseClusterUid, parseDisplayName, parseTags } from './contract-rules.ts'
 import type { ContractKey } from './contracts.ts'
-import { makeAddressOf, recordEvent } from './contracts.ts'
+import { makeAddressOf, recordBound, recordEvent } from './contracts.ts'
 import type { BindingStore, ContractStores, ContractUnitOfWork } from './ports.ts'
 import { ClusterBoundAlready, ContractClusterMissing, ContractNotUsable, ContractRequestInvalid } from './ports.ts'
 import type { BoundCluster, ContractClusterId, ContractId } from './types.ts'
@@ -81,7 +81,7 @@ export const makeBindClusters = ({ clock, clusters: records, unitOfWork, users }
       if (bound.length > 0) return left(ClusterBoundAlready('These clusters are bound to the contract already.', { errors: bound }))
       await stores.bindings.add(contract, parsed.right, at)
       for (const { clusterUid, tags } of parsed.right) if (tags !== undefined) await stores.bindings.setTags(ownerId, clusterUid, tags)
-      await recordEvent(stores, contract, { event: 'cluster.added', by, at, changes: { clusters: uids.length <= 100 ? uids : `${uids.length} clusters` } })
+      await recordBound(stores, contract, { by, at, clusters: uids })
       return right((await statusesOfContract(stores.bindings, imported, contract, { page: 1, limit: maxBindings }, at)).items)
     })
   }
@@ -115,7 +115,7 @@ export const makeAssignCluster = ({ clock, unitOfWork, users }: BindingDeps) => 
         const [bound] = await stores.bindings.boundAmong(contract.id, [cluster.clusterUid])
         if (bound !== undefined) continue
         await stores.bindings.add(contract, [cluster], at)
-        await recordEvent(stores, contract, { event: 'cluster.added', by, at, changes: { clusters: [cluster.clusterUid] } })
+        await recordBound(stores, contract, { by, at, clusters: [cluster.clusterUid] })
       }
       return right(undefined)
     })
@@ -205,7 +205,7 @@ export const makeBindImported =
         const [bound] = await stores.bindings.boundAmong(contract.id, [clusterUid])
         if (bound !== undefined || !contract.bindsNewClusters || !isActive(contract, at)) continue
         await stores.bindings.add(contract, [binding], at)
-        await recordEvent(stores, contract, { event: 'cluster.added', by: bindsNewClusters, at, changes: { clusters: [clusterUid] } })
+        await recordBound(stores, contract, { by: bindsNewClusters, at, clusters: [clusterUid] })
       }
     },
   })

@@ -7,7 +7,7 @@ import { isObject, listAt, parseJson, textAt } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import { token } from '../kernel/token.ts'
 import { ContractRequestInvalid } from './ports.ts'
-import type { Contract, ContractEmailList, ContractEmails, ContractQuota, ContractState, ContractTerms } from './types.ts'
+import type { Contract, ContractDetails, ContractEmailList, ContractEmails, ContractQuota, ContractState, ContractTerms, DatedTerms } from './types.ts'
 
 /** Returns the state at an instant. A contract is in force from its start to just before its end, unless it was revoked. */
 export const stateOf = ({ startsAt, endsAt, revokedAt }: Pick<Contract, 'startsAt' | 'endsAt' | 'revokedAt'>, now: Date): ContractState => {
@@ -99,6 +99,7 @@ const termWord = /^[a-z0-9](?:[a-z0-9.-]{0,62}[a-z0-9])?$/
 const maxFeatures = 100
 const maxRestrictions = 4000
 const maxThresholds = 10
+const mostTrials = 1_000_000
 /** Beyond this year a certificate cannot be read by all verifiers. */
 const latestEnd = Date.UTC(9999, 0, 1)
 
@@ -149,15 +150,18 @@ const restrictionsFault = (restrictions: string): string | undefined => {
   return parsed.ok && isObject(parsed.value) ? undefined : 'restrictions must be the text of a JSON object.'
 }
 
-const fault = ({ name, product, features, quota, restrictions, startsAt, endsAt }: ContractTerms): string | undefined => {
-  if (name.trim() === '' || name.length > 255) return 'name must have 1 to 255 characters.'
+/** Returns what is wrong with dated terms. */
+export const termsFault = ({ product, features, quota, restrictions, startsAt, endsAt, maxTrials }: DatedTerms): string | undefined => {
   if (!termWord.test(product)) return 'product must be lower-case letters, digits, - and ., at most 64.'
   if (features.length === 0 || features.length > maxFeatures || features.some((feature) => !termWord.test(feature)))
     return `features must name 1 to ${maxFeatures} features of lower-case letters, digits, - and ., at most 64 each.`
   if (Number.isNaN(startsAt.getTime()) || Number.isNaN(endsAt.getTime()) || endsAt.getTime() > latestEnd) return 'start and end must be instants before the year 9999.'
   if (endsAt.getTime() <= startsAt.getTime()) return 'end must be later than start.'
+  if (!Number.isInteger(maxTrials) || maxTrials < 0 || maxTrials > mostTrials) return `maxTrials must be an integer from 0 to ${mostTrials}.`
   return quotaFault(quota) ?? restrictionsFault(restrictions)
 }
+
+const startFault = (startsAt: Date): string | undefined => (startsAt.getTime() < 0 ? 'start must not be negative: it is in seconds since 1970.' : undefined)
 
 const defaults: ContractTerms = {
   name: '',
@@ -168,28 +172,55 @@ const defaults: ContractTerms = {
   startsAt: new Date(Number.NaN),
   endsAt: new Date(Number.NaN),
   allowsOffline: false,
+  allowsTrials: false,
+  maxTrials: 10,
   bindsNewClusters: false,
   disablesAnalytics: false,
   enablesClientBilling: false,
   restrictions: '',
 }
 
-/** Returns only the terms of a contract. */
-export const termsOf = (contract: ContractTerms): ContractTerms => {
-  const { name, product, features, emails, quota, startsAt, endsAt, allowsOffline, bindsNewClusters, disablesAnalytics, enablesClientBilling, restrictions } = contract
-  return { name, product, features, emails, quota, startsAt, endsAt, allowsOffline, bindsNewClusters, disablesAnalytics, enablesClientBilling, restrictions }
+/** Returns only the dated terms. */
+export const datedTermsOf = (terms: DatedTerms): DatedTerms => {
+  const { product, features, quota, startsAt, endsAt, allowsOffline, allowsTrials, maxTrials, disablesAnalytics, enablesClientBilling, restrictions } = terms
+  return { product, features, quota, startsAt, endsAt, allowsOffline, allowsTrials, maxTrials, disablesAnalytics, enablesClientBilling, restrictions }
 }
 
-/** Returns the terms of a new contract, or of a contract after a change. Features are sorted and each is named once. */
-export const parseTerms = (draft: ContractDraft, contract: Contract | undefined): Either<Invalid, ContractTerms> => {
-  const known = contract === undefined ? defaults : termsOf(contract)
+/** Returns only the terms of a contract. */
+export const termsOf = (contract: ContractTerms): ContractTerms => {
+  const { name, emails, bindsNewClusters } = contract
+  return { ...datedTermsOf(contract), name, emails, bindsNewClusters }
+}
+
+/** Returns the details of a contract after a change. */
+export const parseDetails = (draft: ContractDraft, known: ContractDetails): Either<Invalid, ContractDetails> => {
   const emails = parseEmails(draft.emails ?? {}, known.emails)
   if (isLeft(emails)) return emails
-  const merged: ContractTerms = { ...known, ...draft, emails: emails.right, quota: { ...known.quota, ...draft.quota } }
-  const terms = { ...merged, name: merged.name.trim(), features: [...new Set(merged.features)].sort() }
-  // Contracts that were made before this rule can still be changed.
-  const wrong = fault(terms) ?? (terms.restrictions === known.restrictions ? undefined : offlineDaysFault(terms.restrictions))
+  const { name = known.name, bindsNewClusters = known.bindsNewClusters } = draft
+  const trimmed = name.trim()
+  if (trimmed === '' || name.length > 255) return left(ContractRequestInvalid('name must have 1 to 255 characters.'))
+  return right({ name: trimmed, emails: emails.right, bindsNewClusters })
+}
+
+/** Returns dated terms after a change. Features are sorted and each is named once. */
+export const parseDatedTerms = (draft: ContractDraft, known: DatedTerms): Either<Invalid, DatedTerms> => {
+  const merged = datedTermsOf({ ...known, ...draft, quota: { ...known.quota, ...draft.quota } })
+  const terms = { ...merged, features: [...new Set(merged.features)].sort() }
+  // Contracts that were made before these rules can still be changed.
+  const wrong =
+    termsFault(terms) ??
+    (terms.startsAt.getTime() === known.startsAt.getTime() ? undefined : startFault(terms.startsAt)) ??
+    (terms.restrictions === known.restrictions ? undefined : offlineDaysFault(terms.restrictions))
   return wrong === undefined ? right(terms) : left(ContractRequestInvalid(wrong))
+}
+
+/** Returns the terms of a new contract, or of a contract after a change. */
+export const parseTerms = (draft: ContractDraft, contract: Contract | undefined): Either<Invalid, ContractTerms> => {
+  const known = contract ?? defaults
+  const details = parseDetails(draft, known)
+  if (isLeft(details)) return details
+  const dated = parseDatedTerms(draft, known)
+  return isLeft(dated) ? dated : right({ ...dated.right, ...details.right })
 }
 
 /** What a vendor shows about a product that contracts can be made for. */

@@ -7,13 +7,14 @@ import type { AccountId } from '../kernel/ids.ts'
 import { definedFields, isSameSet } from '../kernel/json.ts'
 import type { Mail } from '../kernel/mail.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
+import { pageOffset } from '../kernel/page.ts'
 import type { Call, SignedInCall } from '../kernel/principal.ts'
 import type { AuditEntry } from '../kernel/unit-of-work.ts'
 import { defineAudit } from '../kernel/unit-of-work.ts'
-import { parseRecipients } from './contract-rules.ts'
+import { emailLists, parseRecipients } from './contract-rules.ts'
 import type { ContractEvents, ContractSelection, ContractStore, ContractStores, ContractUnitOfWork } from './ports.ts'
 import { ContractMissing } from './ports.ts'
-import type { Contract, ContractEmails, ContractEvent, ContractEventName, ContractId } from './types.ts'
+import type { ChangedTerms, Contract, ContractEmails, ContractEvent, ContractEventName, ContractId, TermsVersion } from './types.ts'
 import { contractEventNames } from './types.ts'
 
 type RecordedContract = Pick<Contract, 'id' | 'name' | 'ownerId'>
@@ -27,16 +28,28 @@ export interface ContractChange {
   readonly by: string
   readonly at: Date
   readonly changes?: AuditEntry['changes']
+  /** Of a change of the terms. */
+  readonly terms?: ChangedTerms
 }
 
 /** Records a change in the history of the contract and in the audit log of its owner. */
 export const recordEvent = async (
   { events, audit }: Pick<ContractStores, 'events' | 'audit'>,
   contract: RecordedContract,
-  { event, by, at, changes }: ContractChange,
+  { event, by, at, changes, terms }: ContractChange,
 ): Promise<void> => {
-  await events.record(contract.id, event, by, at)
+  await events.record(contract.id, event, by, at, terms)
   await audit.record(auditOf(contract, event, changes))
+}
+
+/** Records that clusters were bound: once in the history of the contract, and in the audit log for each cluster, which has its UID. */
+export const recordBound = async (
+  { events, audit }: Pick<ContractStores, 'events' | 'audit'>,
+  contract: RecordedContract,
+  { by, at, clusters }: Pick<ContractChange, 'by' | 'at'> & { readonly clusters: readonly string[] },
+): Promise<void> => {
+  await events.record(contract.id, 'cluster.added', by, at)
+  for (const cluster of clusters) await audit.record(auditOf(contract, 'cluster.added', { cluster }))
 }
 
 /** Returns the mail address under which the history of contracts shows the caller; the login if there is none. */
@@ -94,6 +107,15 @@ export const makeListContractEvents =
   async (_call: SignedInCall<never>, { id, page }: ContractKey & { readonly page: PageRequest }): Outcome<never, Page<ContractEvent>> =>
     right(await events.listOf(id, page))
 
+/** Returns the versions of the terms of a contract that authorization found, by number. */
+export const makeListTerms =
+  ({ contracts }: { readonly contracts: Pick<ContractStore, 'listTerms'> }) =>
+  async (_call: SignedInCall<never>, { id, page }: ContractKey & { readonly page: PageRequest }): Outcome<never, Page<TermsVersion>> => {
+    const versions = await contracts.listTerms(id)
+    const from = pageOffset(page)
+    return right({ items: versions.slice(from, from + page.limit), total: versions.length })
+  }
+
 export interface PreferencesInput extends ContractKey {
   /** Undefined: unchanged. */
   readonly bindsNewClusters: boolean | undefined
@@ -125,7 +147,7 @@ export const makeUpdatePreferences = ({ clock, unitOfWork, users }: PreferencesD
       if (bindsNewClusters === contract.bindsNewClusters && isSameSet(usageAlertClient, contract.emails.usageAlertClient)) return right(contract)
       const at = clock.now()
       const changed = { ...contract, bindsNewClusters, emails: { ...contract.emails, usageAlertClient }, version: contract.version + 1 }
-      await stores.contracts.replace(id, changed, at)
+      await stores.contracts.setDetails(id, changed, at)
       const changes = { autoAssignCluster: bindsNewClusters, usageAlertClient: usageAlertClient.length }
       await recordEvent(stores, contract, { event: 'preferences.updated', by, at, changes })
       return right(changed)
@@ -138,10 +160,10 @@ const reminderDays = [10, 45] as const
 type ReminderDays = (typeof reminderDays)[number]
 const batch = 100
 
-/** Returns who is reminded: those who decide about a contract or, if it names none, those who pay for it or use it. */
-const recipientsOf = ({ contactPerson, signingAuthority, financeTeam, licenseUsers }: ContractEmails): readonly string[] => {
-  const deciders = [...contactPerson, ...signingAuthority]
-  return [...new Set(deciders.length > 0 ? deciders : [...financeTeam, ...licenseUsers])]
+/** Returns everyone whom the contract names, each once, the first spelling of an address. */
+const recipientsOf = (emails: ContractEmails): readonly string[] => {
+  const named = emailLists.flatMap((list) => emails[list])
+  return [...new Map(named.toReversed().map((address) => [address.toLowerCase(), address])).values()].toReversed()
 }
 
 /** A contract that is shorter than the period of a reminder needs none: its end was near from the beginning. */
@@ -171,8 +193,8 @@ export const makeRemindOfEnds =
       for (const days of reminderDays) {
         for (const contract of await contracts.listToRemind(days, now, laterByDays(now, days), batch)) {
           due += 1
-          if (!(await contracts.markReminded(contract.id, days, now))) continue
-          if (days === 10) await contracts.markReminded(contract.id, 45, now)
+          if (!(await contracts.markReminded(contract, days, now))) continue
+          if (days === 10) await contracts.markReminded(contract, 45, now)
           if (isShorterThan(contract, days)) continue
           for (const to of recipientsOf(contract.emails)) await mail.post(mailTo(to, contract, days))
         }

@@ -231,13 +231,14 @@ export const makeOpenDocument =
   (_call: unknown, link: DocumentLink): ReturnType<DocumentStore['open']> =>
     documents.open(link, clock.now())
 
-/** Returns a deletion of contracts that removes their documents too, once the deletion is committed. */
+/** Returns a deletion of contracts that removes the documents that are not needed any more, once the deletion is committed. */
 export const makeWithDocument = (deps: Pick<DocumentDeps, 'documents' | 'log' | 'removals'>) => {
   const discard = makeDiscard(deps)
-  return <F extends Failure>(remove: (call: SignedInCall<Contract>, id: ContractId) => Outcome<F, Contract>) =>
+  return <F extends Failure>(remove: (call: SignedInCall<Contract>, id: ContractId) => Outcome<F, Attached<Contract>>) =>
     async (call: SignedInCall<Contract>, id: ContractId): Outcome<F, Contract> => {
       const removed = await remove(call, id)
-      if (!isLeft(removed) && removed.right.document !== undefined) await discard(removed.right.document.ref)
-      return removed
+      if (isLeft(removed)) return removed
+      for (const ref of removed.right.unneeded) await discard(ref)
+      return right(removed.right.result)
     }
 }

@@ -8,8 +8,10 @@ import { token } from '../kernel/token.ts'
 import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import type {
   BoundCluster,
+  ChangedTerms,
   Contract,
   ContractClusterId,
+  ContractDetails,
   ContractDocument,
   ContractEvent,
   ContractEventName,
@@ -17,6 +19,7 @@ import type {
   ContractTerms,
   License,
   LicenseKind,
+  TermsVersion,
 } from './types.ts'
 
 /** The store of documents does not respond, or has lost the document. */
@@ -166,7 +169,10 @@ export interface NewBinding {
   readonly displayName: string
 }
 
-/** Contracts. A statement with an id from a caller also has the owner's id, so that no id reaches another account's contract. */
+/**
+ * Contracts, with the terms that are in force when they are read: of a list at an instant, at that instant. Lists are ordered by the start that the
+ * newest version names. A statement with an id from a caller also has the owner's id, so that no id reaches another account's contract.
+ */
 export interface ContractStore {
   /** Returns the contracts of an account, the newest start first. */
   listOf(ownerId: AccountId, selection: ContractSelection, page: PageRequest): Promise<Page<Contract>>
@@ -177,19 +183,27 @@ export interface ContractStore {
   getAny(id: ContractId): Promise<Contract | undefined>
   /** Returns those of the given contracts that belong to the account; in a transaction, locks them until it ends, in the order of ids. */
   lock(ownerId: AccountId, ids: readonly ContractId[]): Promise<readonly Contract[]>
-  insert(ownerId: AccountId, terms: ContractTerms, at: Date): Promise<ContractId>
-  /** Replaces the terms of a locked contract. */
-  replace(id: ContractId, terms: ContractTerms, at: Date): Promise<void>
+  /** Inserts a contract whose terms are in force from its beginning on. */
+  insert(ownerId: AccountId, terms: ContractTerms, at: Date, by?: string): Promise<ContractId>
+  /** Replaces the details of a locked contract, which count at once. */
+  setDetails(id: ContractId, details: ContractDetails, at: Date): Promise<void>
+  /** Returns all versions of the terms of a contract, by number; also those that are in force at no time any more. */
+  listTerms(id: ContractId): Promise<readonly TermsVersion[]>
+  /**
+   * Makes these the versions of a locked contract that are in force at some time: ascending, without gaps, the last one without an end. Those that
+   * are no longer among them are kept as superseded.
+   */
+  setTerms(id: ContractId, timeline: readonly TermsVersion[], at: Date): Promise<void>
   setDocument(id: ContractId, document: ContractDocument | undefined, at: Date): Promise<void>
   revoke(id: ContractId, at: Date): Promise<void>
-  /** Deletes the contract, its bindings and its history. */
+  /** Reports whether a cluster was ever bound to the contract, or a license was issued for it. */
+  isUsed(id: ContractId): Promise<boolean>
+  /** Deletes the contract, its bindings and its history: only one without a past. */
   remove(id: ContractId): Promise<void>
-  /** Returns active contracts that end before `endsBefore` and whose owner was not reminded `days` before the end yet; at most `limit`. */
+  /** Returns active contracts that end before `endsBefore` and whose people were not reminded of this end `days` before it; at most `limit`. */
   listToRemind(days: 45 | 10, now: Date, endsBefore: Date, limit: number): Promise<readonly Contract[]>
-  /** Forgets that the owner was reminded, because the end has moved. */
-  clearReminders(id: ContractId): Promise<void>
-  /** Returns false if another process has reminded the owner already. */
-  markReminded(id: ContractId, days: 45 | 10, at: Date): Promise<boolean>
+  /** Returns false if another process has reminded the people of the contract of its present end already. */
+  markReminded(contract: Pick<Contract, 'id' | 'endsAt'>, days: 45 | 10, at: Date): Promise<boolean>
   /** Returns the active contracts of an account to which new clusters are bound without a request. */
   listBindingNew(ownerId: AccountId, now: Date): Promise<readonly Contract[]>
 }
@@ -202,7 +216,7 @@ export interface BindingStore {
   find(contractId: ContractId, id: ContractClusterId): Promise<BoundCluster | undefined>
   /** Returns all bindings of these clusters to contracts of the account that are in force at `now`, in one statement; at most 1,000 clusters. */
   listFor(ownerId: AccountId, clusterUids: readonly string[], now: Date): Promise<readonly LicensedBinding[]>
-  /** Returns the contracts of all accounts to which a cluster is bound, in any state, the latest end first; at most `limit`. */
+  /** Returns the contracts of all accounts to which a cluster is bound, in any state, the latest end first; at most `limit`. The terms are those in force now. */
   listContractsOf(clusterUid: string, limit: number): Promise<readonly ContractOfCluster[]>
   /** Returns the clusters of the active offline contracts of an account, by UID. */
   listLicensed(ownerId: AccountId, now: Date, page: PageRequest): Promise<Page<LicensedCluster>>
@@ -220,7 +234,7 @@ export const BindingStoreToken = token<BindingStore>('contracts.BindingStore')
 
 /** The history of contracts, which only grows. */
 export interface ContractEvents {
-  record(contractId: ContractId, event: ContractEventName, addedBy: string, at: Date): Promise<void>
+  record(contractId: ContractId, event: ContractEventName, addedBy: string, at: Date, terms?: ChangedTerms): Promise<void>
   /** Ascending. */
   listOf(contractId: ContractId, page: PageRequest): Promise<Page<ContractEvent>>
 }

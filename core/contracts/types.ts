@@ -29,12 +29,10 @@ export interface ContractQuota {
   readonly disableLicenseOnLimitReached: boolean
 }
 
-/** What a site admin decides about a contract. */
-export interface ContractTerms {
-  readonly name: string
+/** What is decided about a contract and is dated: a change counts from an instant on. */
+export interface DatedTerms {
   readonly product: string
   readonly features: readonly string[]
-  readonly emails: ContractEmails
   readonly quota: ContractQuota
   /** The contract is in force from this instant on, */
   readonly startsAt: Date
@@ -42,12 +40,40 @@ export interface ContractTerms {
   readonly endsAt: Date
   /** Licenses that last to the end of the contract may be issued. */
   readonly allowsOffline: boolean
-  /** Clusters that the owner imports are bound without a request. */
-  readonly bindsNewClusters: boolean
+  /** Objects may be trials: their first month is not billed. */
+  readonly allowsTrials: boolean
+  /** How many objects are trials under the contract at most, over its whole life. */
+  readonly maxTrials: number
   readonly disablesAnalytics: boolean
   readonly enablesClientBilling: boolean
   /** JSON text for the products; this service reads only `offlineTtlDays`. Empty if there is none. */
   readonly restrictions: string
+}
+
+/** What is decided about a contract and counts at once. */
+export interface ContractDetails {
+  readonly name: string
+  readonly emails: ContractEmails
+  /** Clusters that the owner imports are bound without a request. */
+  readonly bindsNewClusters: boolean
+}
+
+/** What a site admin decides about a contract. */
+export interface ContractTerms extends DatedTerms, ContractDetails {}
+
+/** Terms of a contract with the time in which they are in force. */
+export interface TermsVersion extends DatedTerms {
+  /** From 1, in the order in which versions were recorded. */
+  readonly number: number
+  /** 1970 if they are in force from the beginning of the contract on. */
+  readonly from: Date
+  /** Just after the last instant; undefined for the newest version. */
+  readonly to: Date | undefined
+  readonly recordedAt: Date
+  /** The mail address of the user; empty in contracts of earlier releases. */
+  readonly recordedBy: string
+  /** When a change of the past replaced them: since then they are in force at no time. */
+  readonly supersededAt: Date | undefined
 }
 
 /** The stored document of a contract. */
@@ -60,8 +86,11 @@ export interface ContractDocument {
   readonly size: number
 }
 
+/** A contract with the terms that are in force when it is read. */
 export interface Contract extends ContractTerms {
   readonly id: ContractId
+  /** The version of its terms. */
+  readonly termsNumber: number
   readonly ownerId: AccountId
   readonly ownerName: string
   readonly document: ContractDocument | undefined
@@ -97,6 +126,13 @@ export interface ContractEvent {
   readonly addedBy: string
   readonly event: ContractEventName
   readonly createdAt: Date
+  /** Of a change of the terms: the first version that it made, and from when on that is in force. */
+  readonly terms: ChangedTerms | undefined
+}
+
+export interface ChangedTerms {
+  readonly number: number
+  readonly from: Date
 }
 
 export const contractEventNames = [

@@ -76,6 +76,8 @@ export const RobotStoreToken = token<RobotStore>('organizations.RobotStore')
 export const maxRobotNameLength = 22
 /** Returns the login of a robot. */
 export const robotLogin = (orgName: string, name: string): string => `${orgName}+${name}`
+/** Reports whether a login is that of a robot account: no name of a person has a plus sign. */
+export const isRobotLogin = (login: string): boolean => login.includes('+')
 
 /** What an organization requires of its members beyond their rights. */
 export interface OrganizationPolicy {

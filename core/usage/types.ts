@@ -1,3 +1,4 @@
+import type { Contract, TermsVersion } from '../contracts/types.ts'
 import type { AccountId, Brand } from '../kernel/ids.ts'
 
 /** The products whose use is reported, as the paths of the reports spell them. */
@@ -69,6 +70,22 @@ export interface UsageObject extends UsageKind {
   readonly trialEndsAt: UnixSeconds | undefined
 }
 
+/** An object that was reported as a trial, whether it is one or not. */
+export interface TrialClaim extends UsageKind {
+  readonly objectId: UsageObjectId
+  readonly clusterId: UsageClusterId
+  readonly uid: string
+  readonly namespace: string
+  readonly name: string
+  readonly createdAt: UnixSeconds
+}
+
+/** A contract with the versions of its terms, as usage is billed by it. */
+export interface BilledContract extends Pick<Contract, 'id' | 'name' | 'revokedAt'> {
+  /** Those that are in force at some time: ascending, without gaps, the last one without an end. */
+  readonly timeline: readonly TermsVersion[]
+}
+
 /** A time in which an object occupied the same resources. Cut at the ends of months, so that a month has all of its rows. */
 export interface UsageInterval extends ResourceAmount {
   readonly month: MonthKey
@@ -88,6 +105,8 @@ export interface UsageSegment {
   readonly mode: ClusterMode
   /** 0 if no contract covers the product: the usage is free. */
   readonly contractId: number
+  /** The version of the terms of the contract by which it covers the product; 0 without a contract, and in revisions of earlier releases. */
+  readonly termsNumber: number
 }
 
 /** `provisional` from the first day of the next month; `final` 72 hours later. A reopened month has a new revision. */

@@ -25,7 +25,8 @@ import {
   LicenseStoreToken,
 } from '../../core/contracts/ports.ts'
 import { makeWithDocument, makeWithUpload, type Upload } from '../../core/contracts/documents.ts'
-import { makeListContractEvents } from '../../core/contracts/contracts.ts'
+import { makeListContractEvents, makeListTerms } from '../../core/contracts/contracts.ts'
+import type { Effective } from '../../core/contracts/terms.ts'
 import { makeListProducts, ProductsToken } from '../../core/contracts/contract-rules.ts'
 import { makeListLicenses, makeRevokeLicense } from '../../core/contracts/authorities.ts'
 import { EntropyToken } from '../../core/kernel/secret.ts'
@@ -50,6 +51,7 @@ import {
   listAnyClusterStatuses,
   listAnyContractAudit,
   listAnyContractClusters,
+  listAnyContractTerms,
   listAnyLicenses,
   listAnyUnboundClusters,
   listProducts,
@@ -60,11 +62,14 @@ import {
   unbindAnyCluster,
   updateContract,
 } from './administration.routes.ts'
-import { toAdministeredContract, toClusterStatus, toContractAudit, toIssuedLicense, toPlans } from './contract-wire.ts'
+import { toAdministeredContract, toClusterStatus, toContractAudit, toIssuedLicense, toPlans, toTermsVersion } from './contract-wire.ts'
 
 const instantOf = (seconds: number | undefined): Date | undefined => (seconds === undefined ? undefined : new Date(seconds * 1000))
 
-const draftOf = (params: t.TypeOf<typeof ContractParams>): ContractDraft =>
+/** The terms without the time from which on they count. */
+type TermsParams = Omit<t.TypeOf<typeof ContractParams>, 'effectiveFrom' | 'reopen'>
+
+const draftOf = (params: TermsParams): ContractDraft =>
   definedFields({
     name: params.name,
     product: params.product,
@@ -77,11 +82,15 @@ const draftOf = (params: t.TypeOf<typeof ContractParams>): ContractDraft =>
     bindsNewClusters: params.autoAssignCluster,
     disablesAnalytics: params.disableAnalytics,
     enablesClientBilling: params.enableClientBilling,
+    allowsTrials: params.allowTrials,
+    maxTrials: params.maxTrials,
     restrictions: params.restrictions,
   })
 
 const uploadOf = ({ document, fileName = '' }: { readonly document?: Uint8Array | undefined; readonly fileName?: string | undefined }): Upload | undefined =>
   document === undefined ? undefined : { bytes: document, fileName }
+
+const effectiveOf = ({ effectiveFrom, reopen = false }: Pick<t.TypeOf<typeof ContractParams>, 'effectiveFrom' | 'reopen'>): Effective => ({ from: instantOf(effectiveFrom), reopens: reopen })
 
 /** The contracts of all accounts, for site admins. */
 export const contractAdministrationGroup = defineGroup({
@@ -116,9 +125,9 @@ export const contractAdministrationGroup = defineGroup({
         reply: (created) => created.map(shown),
       }),
       handle(getAnyContract, makeGetAnyContract(given), { input: ({ params }) => params.id, reply: shown }),
-      handle(updateContract, makeUpdateContract(deps), { input: ({ params, body }) => ({ id: params.id, draft: draftOf(body), upload: uploadOf(body) }), reply: shown }),
+      handle(updateContract, makeUpdateContract(deps), { input: ({ params, body }) => ({ id: params.id, draft: draftOf(body), effective: effectiveOf(body), upload: uploadOf(body) }), reply: shown }),
       handle(deleteContract, makeWithDocument(given)(makeDeleteContract(deps)), { input: ({ params }) => params.id }),
-      handle(extendContract, makeExtendContract(deps), { input: ({ params, body }) => ({ id: params.id, endsAt: new Date(body.end * 1000) }), reply: shown }),
+      handle(extendContract, makeExtendContract(deps), { input: ({ params, body }) => ({ id: params.id, endsAt: new Date(body.end * 1000), effective: effectiveOf(body) }), reply: shown }),
       handle(revokeContract, makeRevokeContract(deps), { input: ({ params }) => params.id }),
       handle(listAnyLicenses, onAny(makeListLicenses(given)), { input: ({ params, page }) => ({ ...params, page }), reply: toIssuedLicense }),
       handle(revokeLicense, onAny(makeRevokeLicense(deps)), { input: ({ params }) => params }),
@@ -132,6 +141,7 @@ export const contractAdministrationGroup = defineGroup({
         reply: (found) => found.map(toClusterStatus),
       }),
       handle(listAnyContractAudit, onAny(makeListContractEvents(given)), { input: ({ params, page }) => ({ ...params, page }), reply: toContractAudit }),
+      handle(listAnyContractTerms, onAny(makeListTerms(given)), { input: ({ params, page }) => ({ ...params, page }), reply: toTermsVersion }),
       handle(listAnyContractClusters, onAny(makeListContractClusters(given)), { input: ({ params, page }) => ({ ...params, page }), reply: toClusterStatus }),
       handle(bindAnyClusters, onAny(makeBindClusters(deps)), { input: ({ params, body }) => ({ ...params, clusters: body }), reply: (bound) => bound.map(toClusterStatus) }),
       handle(listAnyUnboundClusters, onAny(makeListUnboundClusters(given)), {

@@ -9,6 +9,7 @@ import {
   AddContractParams,
   AdministeredContract,
   ContractParams,
+  ContractTermsVersion,
   documentBodyBytes,
   ExtendContractParams,
   IssuedLicense,
@@ -19,8 +20,8 @@ import {
   ContractAudit,
   ContractPath,
 } from './codecs.ts'
-import { bindClusters, getClusterStatus, listClusterStatuses, listContractClusters, listUnboundClusters, renameCluster, retagCluster, unbindCluster } from './contracts.routes.ts'
-import { administeredExample, auditExample, contractExample, issuedExample, planExample } from './contract-wire.ts'
+import { bindClusters, getClusterStatus, listClusterStatuses, listContractClusters, listUnboundClusters, renameCluster, retagCluster, termsWords, unbindCluster } from './contracts.routes.ts'
+import { administeredExample, auditExample, contractExample, issuedExample, planExample, termsExample } from './contract-wire.ts'
 
 const common = { tag: 'Licensing & Contracts', access: siteAdmin, scopeCategory: 'contract' } as const
 const route = routesOf({ ...common, query: OfAccount })
@@ -62,7 +63,7 @@ export const updateContract = contractRoute({
   method: 'PUT',
   path: '/contracts/{id}',
   summary: 'Change the terms of a contract',
-  description: `A field that is absent does not change. The owner of a contract never changes. ${formWords}`,
+  description: `A field that is absent does not change. The owner of a contract never changes. A change of the terms counts from now on, or from the later instant \`effectiveFrom\`; before, the terms of then stay in force, also for what is billed. With \`reopen\`, \`effectiveFrom\` may be in the past. \`name\`, \`emails\`, \`autoAssignCluster\` and the document change at once. ${formWords}`,
   body: body(ContractParams, { name: 'Databases 2027', autoAssignCluster: true }, orForm),
   ok: json(200, AdministeredContract, administeredExample),
   failures: [ContractTermsInvalid, ...ofUpload],
@@ -72,7 +73,8 @@ export const deleteContract = contractRoute({
   id: 'contracts.deleteContract',
   method: 'DELETE',
   path: '/contracts/{id}',
-  summary: 'Delete a contract, and revoke its licenses',
+  summary: 'Delete a contract that was never in force, or revoke it',
+  description: 'A contract that was in force, or that a cluster or a license refers to, is revoked with its licenses and stays with its history and clusters: figures and reports of the past depend on it. Any other one is deleted.',
   ok: empty(200),
 })
 
@@ -81,6 +83,7 @@ export const extendContract = contractRoute({
   method: 'POST',
   path: '/contracts/{id}/extend',
   summary: 'Move the end of a contract to a later instant',
+  description: 'The change counts from now on, or from `effectiveFrom`: a time in which the contract had expired stays without a contract, unless the change is made for the past with `reopen`.',
   body: body(ExtendContractParams, { end }),
   ok: json(200, AdministeredContract, administeredExample),
   failures: [ContractTermsInvalid, ContractRevoked],
@@ -132,6 +135,15 @@ export const listAnyContractAudit = contractRoute({
   path: '/contracts/{id}/audit',
   summary: 'List the history of a contract of any account, the oldest event first',
   ok: list(ContractAudit, auditExample),
+})
+
+export const listAnyContractTerms = contractRoute({
+  id: 'contracts.listAnyContractTerms',
+  method: 'GET',
+  path: '/contracts/{id}/terms',
+  summary: 'List the versions of the terms of a contract of any account, by number',
+  description: termsWords,
+  ok: list(ContractTermsVersion, termsExample),
 })
 
 /** The routes of an owner, for site admins: the contract is named by its id alone. */

@@ -77,8 +77,11 @@ export const Contract = answer(
     autoAssignCluster: t.boolean,
     disableAnalytics: t.boolean,
     enableClientBilling: t.boolean,
+    allowTrials: noted(t.boolean, { description: 'Objects may be trials: their first month is not billed.' }),
+    maxTrials: noted(SafeInteger, { description: 'How many objects are trials under the contract at most, over its whole life.' }),
     revoked: t.boolean,
     restrictions: t.string,
+    terms: noted(SafeInteger, { description: 'The version of the terms that is in force now. The dated terms of the contract are those of this version.' }),
     state: noted(oneOf('scheduled', 'active', 'expired', 'revoked'), { description: 'Derived from start, end and revoked.' }),
     hasDocument: t.boolean,
   },
@@ -104,8 +107,40 @@ export const ClusterWithAssociatedContracts = answer(
   'ClusterWithAssociatedContracts',
 )
 export const ContractAudit = answer(
-  { id: SafeInteger, contractID: SafeInteger, addedBy: t.string, event: oneOf(...contractEventNames), createdUnix: seconds },
+  {
+    id: SafeInteger,
+    contractID: SafeInteger,
+    addedBy: t.string,
+    event: oneOf(...contractEventNames),
+    createdUnix: seconds,
+    terms: optional(noted(SafeInteger, { description: 'Of a change of the terms: the number of the first version that it made.' })),
+    effectiveFrom: optional(noted(SafeInteger, { description: 'Of a change of the terms: the second since the epoch, UTC, from which on they are in force.' })),
+  },
   'ContractAudit',
+)
+
+/** Terms of a contract with the time in which they are in force. */
+export const ContractTermsVersion = answer(
+  {
+    number: noted(SafeInteger, { description: 'From 1, in the order in which versions were recorded.' }),
+    effectiveFrom: noted(SafeInteger, { description: 'Seconds since the epoch, UTC; 0: from the beginning of the contract on.' }),
+    effectiveTo: optional(noted(SafeInteger, { description: 'Seconds since the epoch, UTC: just after the last one. Absent: without an end.' })),
+    superseded: noted(t.boolean, { description: 'A change of the past has replaced the version: it is in force at no time any more.' }),
+    recordedUnix: seconds,
+    recordedBy: t.string,
+    product: t.string,
+    features: texts,
+    quota: QuotaRule,
+    start: seconds,
+    end: seconds,
+    allowOffline: t.boolean,
+    allowTrials: t.boolean,
+    maxTrials: SafeInteger,
+    disableAnalytics: t.boolean,
+    enableClientBilling: t.boolean,
+    restrictions: t.string,
+  },
+  'ContractTermsVersion',
 )
 
 const LicenseContract = answer({ id: t.string, startTimestamp: Instant, expiryTimestamp: Instant }, 'LicenseContract')
@@ -176,7 +211,15 @@ const terms = {
   autoAssignCluster: optional(t.boolean),
   disableAnalytics: optional(t.boolean),
   enableClientBilling: optional(t.boolean),
+  allowTrials: optional(noted(t.boolean, { description: 'Objects may be trials: their first month is not billed. By default false.' })),
+  maxTrials: optional(noted(int32(0), { description: 'How many objects are trials under the contract at most, over its whole life. By default 10.' })),
   restrictions: optional(freeText(4000)),
+}
+
+/** From when on a change of the terms counts. */
+const effective = {
+  effectiveFrom: optional(noted(SafeInteger, { description: 'The second since the epoch, UTC, from which on the change counts; by default now. An earlier one needs `reopen`.' })),
+  reopen: optional(noted(t.boolean, { description: 'Allows `effectiveFrom` to be in the past. Months that are final do not change until they are opened again.' })),
 }
 
 const upload = {
@@ -185,12 +228,12 @@ const upload = {
 }
 
 export const AddContractParams = request({ ...terms, ...upload, orgOrUser: PathName, products: listOf(word, 100) }, 'AddContractParams')
-export const ContractParams = request({ ...terms, ...upload, product: optional(word) }, 'ContractParams')
+export const ContractParams = request({ ...terms, ...upload, ...effective, product: optional(word) }, 'ContractParams')
 /** The fields of a form with the terms of contracts that hold JSON. */
-export const jsonTerms = ['products', 'features', 'emails', 'quota', 'start', 'end', 'allowOffline', 'autoAssignCluster', 'disableAnalytics', 'enableClientBilling'] as const
+export const jsonTerms = ['products', 'features', 'emails', 'quota', 'start', 'end', 'allowOffline', 'autoAssignCluster', 'disableAnalytics', 'enableClientBilling', 'allowTrials', 'maxTrials', 'effectiveFrom', 'reopen'] as const
 /** The limit in bytes of a document of 25 MiB in base64 and the JSON around it. */
 export const documentBodyBytes = 35_100_000
-export const ExtendContractParams = request({ end: seconds }, 'ExtendContractParams')
+export const ExtendContractParams = request({ end: seconds, ...effective }, 'ExtendContractParams')
 export const DocumentParams = request({ document: noted(Base64Bytes, { description: 'The bytes, at most 25 MB.' }), fileName: optional(freeText(255)) }, 'ContractDocumentParams')
 
 export const LicensePath = request({ id: pathId<ContractId>(), serial: patternText(/^[0-9]{1,48}$/, 48, 'a serial number in decimal digits') }, 'ContractLicensePath')

@@ -4,7 +4,7 @@ import { stateOf } from '../../core/contracts/contract-rules.ts'
 import type { IssuedLicense } from '../../core/contracts/licenses.ts'
 import type { LicensedCluster } from '../../core/contracts/ports.ts'
 import type { Products } from '../../core/contracts/contract-rules.ts'
-import type { Contract as StoredContract, ContractEvent, License as StoredLicense } from '../../core/contracts/types.ts'
+import type { Contract as StoredContract, ContractEvent, License as StoredLicense, TermsVersion } from '../../core/contracts/types.ts'
 import { unixSeconds } from '../../core/kernel/clock.ts'
 import type {
   AdministeredContract,
@@ -14,6 +14,7 @@ import type {
   Contract,
   ContractAudit,
   ContractClusterStatus,
+  ContractTermsVersion,
   License,
   ProxyValues,
 } from './codecs.ts'
@@ -36,8 +37,11 @@ export const toContract = (contract: StoredContract, now: Date): t.TypeOf<typeof
     autoAssignCluster: contract.bindsNewClusters,
     disableAnalytics: contract.disablesAnalytics,
     enableClientBilling: contract.enablesClientBilling,
+    allowTrials: contract.allowsTrials,
+    maxTrials: contract.maxTrials,
     revoked: contract.revokedAt !== undefined,
     restrictions: contract.restrictions,
+    terms: contract.termsNumber,
     state: stateOf(contract, now),
     hasDocument: contract.document !== undefined,
   }
@@ -65,12 +69,35 @@ export const toLicensedCluster = ({ clusterUid, contractIds, displayName, tags }
   tags,
 })
 
-export const toContractAudit = ({ id, contractId, addedBy, event, createdAt }: ContractEvent): t.TypeOf<typeof ContractAudit> => ({
+export const toContractAudit = ({ id, contractId, addedBy, event, createdAt, terms }: ContractEvent): t.TypeOf<typeof ContractAudit> => ({
   id,
   contractID: contractId,
   addedBy,
   event,
   createdUnix: unixSeconds(createdAt),
+  terms: terms?.number,
+  effectiveFrom: terms === undefined ? undefined : unixSeconds(terms.from),
+})
+
+/** Returns a version of the terms of a contract. */
+export const toTermsVersion = (version: TermsVersion): t.TypeOf<typeof ContractTermsVersion> => ({
+  number: version.number,
+  effectiveFrom: unixSeconds(version.from),
+  effectiveTo: version.to === undefined ? undefined : unixSeconds(version.to),
+  superseded: version.supersededAt !== undefined,
+  recordedUnix: unixSeconds(version.recordedAt),
+  recordedBy: version.recordedBy,
+  product: version.product,
+  features: version.features,
+  quota: { ...version.quota },
+  start: unixSeconds(version.startsAt),
+  end: unixSeconds(version.endsAt),
+  allowOffline: version.allowsOffline,
+  allowTrials: version.allowsTrials,
+  maxTrials: version.maxTrials,
+  disableAnalytics: version.disablesAnalytics,
+  enableClientBilling: version.enablesClientBilling,
+  restrictions: version.restrictions,
 })
 
 export const contractExample = {
@@ -78,7 +105,12 @@ export const contractExample = {
   emails: { contactPerson: ['ann@example.com'], signingAuthority: [], licenseUsers: [], financeTeam: [], usageAlertClient: ['ops@example.com'] },
   quota: { enabled: true, metric: 'memory_gib_month', limit: 512, alertThresholds: [80, 100], disableLicenseOnLimitReached: false },
   start: 1767225600, end: 1798761600, allowOffline: true, autoAssignCluster: false, disableAnalytics: false, enableClientBilling: false,
-  revoked: false, restrictions: '', state: 'active', hasDocument: true,
+  allowTrials: false, maxTrials: 10, revoked: false, restrictions: '', terms: 1, state: 'active', hasDocument: true,
+}
+const { product, features, quota, start, end } = contractExample
+export const termsExample = {
+  number: 2, effectiveFrom: 1782864000, superseded: false, recordedUnix: 1782864000, recordedBy: 'ann@example.com', product, features, quota, start, end,
+  allowOffline: true, allowTrials: false, maxTrials: 10, disableAnalytics: false, enableClientBilling: false, restrictions: '',
 }
 const clusterUid = '7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11'
 export const statusExample = {

@@ -13,7 +13,7 @@ import {
   makeListLicensedClusters,
   makeListUnboundClusters,
 } from '../../core/contracts/cluster-status.ts'
-import { makeGetContract, makeListContractEvents, makeListContracts, makeUpdatePreferences } from '../../core/contracts/contracts.ts'
+import { makeGetContract, makeListContractEvents, makeListContracts, makeListTerms, makeUpdatePreferences } from '../../core/contracts/contracts.ts'
 import { BindingStoreToken, ContractEventsToken, ContractStoreToken, ContractUnitOfWorkToken } from '../../core/contracts/ports.ts'
 import type { Contract, ContractClusterId, ContractId } from '../../core/contracts/types.ts'
 import { IdentityStoresToken } from '../../core/identity/ports.ts'
@@ -24,7 +24,7 @@ import { toClusterInfo } from '../clusters/cluster-wire.ts'
 import { objectIdOf } from '../kit/access.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
-import { toClusterStatus, toContract, toContractAudit, toLicensedCluster } from './contract-wire.ts'
+import { toClusterStatus, toContract, toContractAudit, toLicensedCluster, toTermsVersion } from './contract-wire.ts'
 import {
   assignCluster,
   bindClusters,
@@ -37,6 +37,7 @@ import {
   listContracts,
   listContractsOfCluster,
   listContractsWithoutCluster,
+  listContractTerms,
   listLicensedClusters,
   listUnboundClusters,
   renameCluster,
@@ -77,6 +78,7 @@ export const contractGroup = defineGroup({
         }),
         reply: shown,
       }),
+      handle(listContractTerms, makeListTerms(given), { input: ({ grant, page }) => ({ ...keyOf({ grant }), page }), reply: toTermsVersion }),
       handle(listContractAudit, makeListContractEvents(given), { input: ({ grant, page }) => ({ ...keyOf({ grant }), page }), reply: toContractAudit }),
     ]
   },

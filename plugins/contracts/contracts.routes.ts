@@ -26,13 +26,14 @@ import {
   ContractClusterStatus,
   contractInPath,
   ContractPath,
+  ContractTermsVersion,
   InAccount,
   PatchUserContractClusterName,
   PatchUserContractClusterTags,
   StatusQuery,
   UpdateUserContractPreferences,
 } from './codecs.ts'
-import { auditExample, bindExample, contractExample, licensedExample, statusExample } from './contract-wire.ts'
+import { auditExample, bindExample, contractExample, licensedExample, statusExample, termsExample } from './contract-wire.ts'
 
 const common = { tag: 'Licensing & Contracts', scopeCategory: 'contract', query: InAccount } as const
 const viewRoute = routesOf({ ...common, access: requiresWithin('can_view_contracts', accountInQuery) })
@@ -111,6 +112,19 @@ export const listContractAudit = route({
   description: 'A contract that does not exist, or belongs to another account, is 403.',
   access: requiresWithin('can_view', contractInPath),
   ok: list(ContractAudit, auditExample),
+})
+
+export const termsWords =
+  'A version is in force from `effectiveFrom` to just before `effectiveTo`. Figures of usage say by which version they are billed. A version that a change of the past has replaced is listed too.'
+
+export const listContractTerms = route({
+  id: 'contracts.listContractTerms',
+  method: 'GET',
+  path: '/user/contracts/{id}/terms',
+  summary: 'List the versions of the terms of a contract, by number',
+  description: `${termsWords} A contract that does not exist, or belongs to another account, is 403.`,
+  access: requiresWithin('can_view', contractInPath),
+  ok: list(ContractTermsVersion, termsExample),
 })
 
 const bindingRoute = routesOf({ ...common, failures: [ContractRequestInvalid] })

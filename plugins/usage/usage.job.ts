@@ -57,9 +57,12 @@ export const usageUpkeepGroup = defineGroup({
     return [
       {
         id: 'usage.carryIntervals',
-        summary: 'Continue the intervals of objects that exist in a new month',
+        summary: 'Continue the intervals of objects that exist in a new month, and keep the names of clusters',
         everySeconds: 600,
-        run: (signal) => carry(ownCall('usage.carryIntervals', signal)),
+        run: async (signal) => {
+          await carry(ownCall('usage.carryIntervals', signal))
+          await given.clusters.keepNames()
+        },
       },
       {
         id: 'usage.cutSilentObjects',

@@ -136,11 +136,24 @@ export const KindItem = answer(
   { group: t.string, kind: t.string, objectCount: SafeInteger, ...measures, matrix: noted(list(answer(measures, 'UsageOfDay')), { description: 'One for each day of the month.' }) },
   'UsageOfKind',
 )
+const TermsOfMonth = answer(
+  {
+    number: noted(SafeInteger, { description: 'Of the version, as in `GET /contracts/{id}/terms`.' }),
+    ...interval,
+    product: t.string,
+    features: list(t.string),
+    start: InstantText,
+    end: InstantText,
+    quota: orNull(answer({ metric: t.string, limit: Float }, 'QuotaOfTerms')),
+  },
+  'TermsOfMonth',
+)
 export const ContractItem = answer(
   {
     contractID: noted(SafeInteger, { description: '0 for what was used without a contract.' }),
     name: t.string,
-    quota: orNull(answer({ metric: t.string, limit: Float, usedPercent: Float }, 'UsedQuota')),
+    quota: noted(orNull(answer({ metric: t.string, limit: Float, usedPercent: Float }, 'UsedQuota')), { description: 'Of the month: a limit that was changed in it counts by the seconds of each.' }),
+    terms: noted(list(TermsOfMonth), { description: 'The versions of the terms that were in force in the month and cover the product, in the order of time.' }),
     objectCount: SafeInteger,
     ...measures,
   },
@@ -227,6 +240,7 @@ const objectExample = {
   name: 'orders',
 }
 const intervalExample = { from: '2026-06-01T00:00:00Z', to: '2026-07-01T00:00:00Z' }
+const termsExample = { number: 1, ...intervalExample, product: 'database', features: ['database-enterprise'], start: '2026-01-01T00:00:00Z', end: '2027-01-01T00:00:00Z', quota: { metric: 'cpu_core_month', limit: 10 } }
 const occupied = { ...intervalExample, milliCPU: 1500, memMiB: 6144, replicas: 3, generation: 2 }
 const cluster = { clusterUID: objectExample.clusterUID, displayName: 'production' }
 const kind = { group: objectExample.group, kind: objectExample.kind }
@@ -241,7 +255,7 @@ const items: Readonly<Record<UsageViewName, unknown>> = {
   },
   'namespaces-usage-view': { clusterUID: objectExample.clusterUID, namespace: objectExample.namespace, namespaceUID: objectExample.namespaceUID, clientOrg: '', ...counted },
   'gks-usage-view': { ...kind, ...counted, matrix: Array.from({ length: 30 }, () => ({ cpu: 0.05, memory: 0.2 })) },
-  'contracts-usage-view': { contractID: 42, name: 'Databases', quota: { metric: 'cpu_core_month', limit: 10, usedPercent: 15 }, ...counted },
+  'contracts-usage-view': { contractID: 42, name: 'Databases', quota: { metric: 'cpu_core_month', limit: 10, usedPercent: 15 }, terms: [termsExample], ...counted },
   'object-quota-history-summaries-view': quotaItem,
   'objects-cluster-mode-usage-view': { ...objectExample, ...amounts, segments: [{ ...intervalExample, mode: 'prod', ...amounts }] },
 }

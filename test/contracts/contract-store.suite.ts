@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { BindingStore, ContractEvents, ContractStore } from '../../core/contracts/ports.ts'
-import type { Contract, ContractClusterId, ContractId, ContractTerms } from '../../core/contracts/types.ts'
+import type { BoundCluster, Contract, ContractClusterId, ContractId, ContractTerms, TermsVersion } from '../../core/contracts/types.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
 import { casesOf } from '../support/cases-of.ts'
 
@@ -30,6 +30,8 @@ export const terms = (changes: Partial<ContractTerms> = {}): ContractTerms => ({
   startsAt: days(-1),
   endsAt: days(30),
   allowsOffline: true,
+  allowsTrials: true,
+  maxTrials: 3,
   bindsNewClusters: false,
   disablesAnalytics: true,
   enablesClientBilling: false,
@@ -59,7 +61,7 @@ export const contractStoreSuite = (name: string, open: () => Promise<ContractSto
     const contract = await inserted(bench, owner)
     t.deepEqual(contract, {
       ...terms(), id: contract.id, ownerId: owner, ownerName: 'account11', document: undefined, revokedAt: undefined,
-      remindedAt45Days: undefined, remindedAt10Days: undefined, createdAt: at, version: 1,
+      remindedAt45Days: undefined, remindedAt10Days: undefined, createdAt: at, termsNumber: 1, version: 1,
     })
     t.deepEqual(await bench.contracts.getAny(contract.id), contract)
     t.deepEqual(await bench.contracts.lock(owner, [contract.id, contract.id]), [contract])
@@ -114,12 +116,56 @@ export const contractStoreSuite = (name: string, open: () => Promise<ContractSto
     t.deepEqual(await found({ cluster: { uid: randomUUID(), bound: 'without' }, activeAt: at }), [online.id, offline.id])
   })
 
-  onBench('replace takes all terms and raises the version, and touches no other contract', async (t, bench) => {
+  onBench('details are replaced at once, without a version of the terms, and touch no other contract', async (t, bench) => {
     const [contract, other] = [await inserted(bench, owner), await inserted(bench, otherOwner)]
-    const next = terms({ name: 'Ünïcode 𝒩ame', product: 'vault', features: ['vault'], endsAt: days(60), allowsOffline: false, bindsNewClusters: true, disablesAnalytics: false, enablesClientBilling: true, restrictions: '' })
-    await bench.contracts.replace(contract.id, next, later)
+    const next = { name: 'Ünïcode 𝒩ame', emails: { ...contract.emails, financeTeam: ['cash@example.com'] }, bindsNewClusters: true }
+    await bench.contracts.setDetails(contract.id, next, later)
     t.deepEqual(await bench.contracts.get(owner, contract.id), { ...contract, ...next, version: 2 })
+    t.is((await bench.contracts.listTerms(contract.id)).length, 1)
     t.deepEqual(await bench.contracts.get(otherOwner, other.id), other)
+  })
+
+  onBench('a contract has the version of its terms that is in force when it is read, in every list', async (t, bench) => {
+    const [contract, other] = [await inserted(bench, owner), await inserted(bench, otherOwner)]
+    const [uid] = sortedUids(1) as [string]
+    await bound(bench, contract, uid)
+    const [first] = (await bench.contracts.listTerms(contract.id)) as [TermsVersion]
+    t.like(first, { number: 1, from: new Date(0), to: undefined, recordedAt: at, supersededAt: undefined, features: ['db-backup', 'db-basic'] })
+    const planned: TermsVersion = { ...first, number: 2, from: days(2), features: ['vault'], product: 'vault', allowsOffline: false, maxTrials: 0, endsAt: days(4) }
+    await bench.contracts.setTerms(contract.id, [{ ...first, to: days(2) }, planned], later)
+    t.deepEqual(await bench.contracts.get(owner, contract.id), { ...contract, version: 2 })
+    t.deepEqual(await bench.contracts.lock(owner, [contract.id]), [{ ...contract, version: 2 }])
+    t.like((await bench.contracts.listAll(firstPage)).items.find(({ id }) => id === contract.id), { termsNumber: 1, product: 'database' })
+    const seenAt = async (instant: Date) => {
+      const [one] = (await bench.contracts.listOf(owner, { activeAt: instant }, firstPage)).items
+      const [licensed] = await bench.bindings.listFor(owner, [uid], instant)
+      const offline = (await bench.bindings.listLicensed(owner, instant, firstPage)).total
+      return [one?.termsNumber, one?.product, licensed?.contract.product, offline, (await bench.contracts.listToRemind(45, instant, days(44), 10)).filter(({ ownerId }) => ownerId === owner).length]
+    }
+    t.deepEqual(await seenAt(new Date(days(2).getTime() - 1)), [1, 'database', 'database', 1, 1])
+    t.deepEqual(await seenAt(days(2)), [2, 'vault', 'vault', 0, 1])
+    t.deepEqual(await seenAt(days(4)), [undefined, undefined, undefined, 0, 0])
+    t.deepEqual((await bench.bindings.listContractsOf(uid, 5)).map((each) => each.contract.termsNumber), [1])
+    t.deepEqual(await bench.contracts.get(otherOwner, other.id), other)
+  })
+
+  onBench('versions that are no longer in force at any time are kept as superseded', async (t, bench) => {
+    const contract = await inserted(bench, owner)
+    const [first] = (await bench.contracts.listTerms(contract.id)) as [TermsVersion]
+    const [second, third] = [{ ...first, number: 2, from: days(2), recordedBy: 'ann@example.com' }, { ...first, number: 3, from: days(1) }]
+    await bench.contracts.setTerms(contract.id, [{ ...first, to: days(2) }, second], later)
+    await bench.contracts.setTerms(contract.id, [{ ...first, to: days(1) }, third], later)
+    t.deepEqual(await bench.contracts.listTerms(contract.id), [{ ...first, to: days(1) }, { ...second, supersededAt: later }, third])
+    await bench.contracts.setTerms(contract.id, [{ ...third, number: 4, from: new Date(0) }], later)
+    t.deepEqual((await bench.contracts.listTerms(contract.id)).map(({ number, supersededAt }) => [number, supersededAt !== undefined]), [[1, true], [2, true], [3, true], [4, false]])
+  })
+
+  onBench('a contract is used once a cluster was bound to it, also after that was removed', async (t, bench) => {
+    const [contract, other] = [await inserted(bench, owner), await inserted(bench, otherOwner)]
+    t.false(await bench.contracts.isUsed(contract.id))
+    const [binding] = (await bound(bench, contract, randomUUID())) as [BoundCluster]
+    await bench.bindings.remove(binding, later)
+    t.deepEqual([await bench.contracts.isUsed(contract.id), await bench.contracts.isUsed(other.id)], [true, false])
   })
 
   onBench('a document is kept, replaced and removed', async (t, bench) => {
@@ -151,11 +197,13 @@ export const contractStoreSuite = (name: string, open: () => Promise<ContractSto
     await bench.contracts.revoke((await inserted(bench, owner, { endsAt: days(5) })).id, at)
     const due = async (within: 45 | 10, limit = 10) => (await bench.contracts.listToRemind(within, at, days(within), limit)).map(({ id }) => id)
     t.deepEqual([await due(45), await due(10), await due(45, 1)], [[sooner.id, soon.id], [sooner.id], [sooner.id]])
-    t.deepEqual([await bench.contracts.markReminded(soon.id, 45, at), await bench.contracts.markReminded(soon.id, 45, later)], [true, false])
+    t.deepEqual([await bench.contracts.markReminded(soon, 45, at), await bench.contracts.markReminded(soon, 45, later)], [true, false])
     t.like(await bench.contracts.get(owner, soon.id), { remindedAt45Days: at, remindedAt10Days: undefined })
     t.deepEqual(await due(45), [sooner.id])
-    await bench.contracts.clearReminders(soon.id)
+    const [first] = (await bench.contracts.listTerms(soon.id)) as [TermsVersion]
+    await bench.contracts.setTerms(soon.id, [{ ...first, number: 2, endsAt: days(41) }], later)
     t.deepEqual(await due(45), [sooner.id, soon.id])
+    t.like(await bench.contracts.get(owner, soon.id), { remindedAt45Days: undefined })
   })
 
   onBench('new clusters are bound to active contracts of the account that say so', async (t, bench) => {
@@ -264,12 +312,12 @@ export const bindingStoreSuite = (name: string, open: () => Promise<ContractStor
     const [contract, other] = [await inserted(bench, owner), await inserted(bench, otherOwner)]
     await bench.events.record(contract.id, 'contract.created', 'ann@example.com', at)
     await bench.events.record(other.id, 'contract.created', 'bob@example.com', at)
-    await bench.events.record(contract.id, 'license.issued', `${'x'.repeat(300)}@example.com`, later)
+    await bench.events.record(contract.id, 'license.issued', `${'x'.repeat(300)}@example.com`, later, { number: 2, from: at })
     const { items, total } = await bench.events.listOf(contract.id, firstPage)
     t.is(total, 2)
     t.deepEqual(items.map(({ id: _, ...event }) => event), [
-      { contractId: contract.id, addedBy: 'ann@example.com', event: 'contract.created', createdAt: at },
-      { contractId: contract.id, addedBy: 'x'.repeat(254), event: 'license.issued', createdAt: later },
+      { contractId: contract.id, addedBy: 'ann@example.com', event: 'contract.created', createdAt: at, terms: undefined },
+      { contractId: contract.id, addedBy: 'x'.repeat(254), event: 'license.issued', createdAt: later, terms: { number: 2, from: at } },
     ])
     t.deepEqual((await bench.events.listOf(contract.id, { page: 2, limit: 1 })).items.map(({ event }) => event), ['license.issued'])
   })

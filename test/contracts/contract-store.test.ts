@@ -4,7 +4,7 @@ import { makeSqlBindingStore } from '../../adapters/sql/contracts/binding-store.
 import { makeSqlContractEvents, makeSqlDocumentRemovals, makeSqlContractStore } from '../../adapters/sql/contracts/contract-store.ts'
 import { makeSqlAuthorityStore, makeSqlLicenseStore } from '../../adapters/sql/contracts/license-store.ts'
 import type { SqlDatabase, SqlRunner } from '../../adapters/sql/kit/statement.ts'
-import type { ContractId } from '../../core/contracts/types.ts'
+import type { ContractId, TermsVersion } from '../../core/contracts/types.ts'
 import { countingRunner } from '../authz/counting-runner.ts'
 import { accountRow, storeWorld } from '../authz/stored-world.ts'
 import type { World } from '../authz/world.ts'
@@ -15,9 +15,11 @@ import { at, bindingStoreSuite, contractStoreSuite, otherOwner, owner, terms } f
 const organization = (id: number) => ({ id, visibility: 'private' as const, members: [1], teams: [], roles: [], grants: [] })
 const world: World = { users: [1], orgs: [organization(11), organization(12)], clusters: [], tokens: [] }
 
+const clock = { now: () => at }
+
 const storesOn = (db: SqlDatabase, runner: SqlRunner) => ({
-  contracts: makeSqlContractStore(db)(runner),
-  bindings: makeSqlBindingStore(db)(runner),
+  contracts: makeSqlContractStore(db, clock)(runner),
+  bindings: makeSqlBindingStore(db, clock)(runner),
   events: makeSqlContractEvents(db)(runner),
 })
 
@@ -83,6 +85,8 @@ for (const database of eachDatabase()) {
         'contracts of clusters': () => bindings.listFor(owner, [uid, uidOf(8)], at),
         'bound clusters': () => bindings.boundAmong(id, [uid, uidOf(8)]),
         'history': () => events.listOf(id, page),
+        'terms of a contract': () => contracts.listTerms(id),
+        'whether a contract is used': () => contracts.isUsed(id),
         'contracts of a cluster': () => bindings.listContractsOf(uid, 1000),
         'licensed clusters': () => bindings.listLicensed(owner, at, page),
         'contracts of all accounts': () => contracts.listAll(page),
@@ -121,6 +125,9 @@ const fill = async (db: SqlDatabase): Promise<void> => {
     const id = await contracts.insert(ownerId, terms({ startsAt: new Date(at.getTime() - n * 1000), endsAt: new Date(at.getTime() + n * 86_400_000) }), at)
     await bindings.add({ id, ownerId }, Array.from({ length: 10 }, (_, i) => ({ clusterUid: uidOf(n * 10 + i), displayName: `cluster ${i}` })), at)
     await events.record(id, 'contract.created', 'ann@example.com', at)
+    const [first] = (await contracts.listTerms(id)) as [TermsVersion]
+    const changes = Array.from({ length: 4 }, (_, i) => new Date(at.getTime() - (4 - i) * 1000))
+    await contracts.setTerms(id, changes.map((from, i) => ({ ...first, number: i + 1, from: i === 0 ? new Date(0) : from, to: changes[i + 1] })), at)
   }
   const certificatePem = ''
   const authorityId = await makeSqlAuthorityStore(db)(db).add({ certificatePem, sealedKey: undefined }, at)
@@ -129,17 +136,17 @@ const fill = async (db: SqlDatabase): Promise<void> => {
   for (let n = 0; n < 300; n += 1)
     await licenses.insert({ ...about, serial: String(n), contractId: (1 + (n % 100)) as ContractId, clusterUid: uidOf(n), revokedAt: n % 10 === 0 ? at : undefined })
   await makeSqlDocumentRemovals(db)(db).plan(Array.from({ length: 300 }, (_, n) => uidOf(n)), new Date(at.getTime() + 1000))
-  const tables = ['licenses', 'contract_document_removals', 'contracts', 'contract_clusters', 'contract_events', 'accounts']
+  const tables = ['licenses', 'contract_document_removals', 'contracts', 'contract_clusters', 'contract_events', 'contract_terms', 'accounts']
   await db.query((k) => (db.dialect === 'sqlite' ? k.raw('analyze') : k.raw(`analyze table ${tables.join(', ')}`)))
 }
 
 /** A step of a plan that does not read a whole table or index. What was found may be read from memory. */
 const usesIndex = {
-  sqlite: /^(?!SCAN (a|b|c|t|accounts|contracts|contract_\w+)\b)/,
+  sqlite: /^(?!SCAN (a|b|c|t|v|accounts|contracts|contract_\w+)\b)/,
   mysql: /^\S+ (const|system|eq_ref|ref|range|index_subquery|unique_subquery|index_merge|ref_or_null) /,
 } as const
 
-const readsIndex = { sqlite: /^(?!SCAN (a|b|c|t|accounts|contracts|contract_\w+)$)/, mysql: /^\S+ (const|system|eq_ref|ref|range|index) \w/ } as const
+const readsIndex = { sqlite: /^(?!SCAN (a|b|c|t|v|accounts|contracts|contract_\w+)$)/, mysql: /^\S+ (const|system|eq_ref|ref|range|index) \w/ } as const
 
 interface PlanRow {
   readonly detail?: string

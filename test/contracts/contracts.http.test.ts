@@ -180,11 +180,18 @@ test('the vendor extends, revokes and deletes a contract; terms that make no sen
   t.is((await expectStatus(as(owner, 'GET', `${base}/${id}?org=${org}`), 200)).json.state, 'revoked')
   await expectStatus(admin('POST', `${at}/extend`, { end: nowSeconds + 90 * day }), 422)
   t.deepEqual(await events(id), ['contract.created', 'contract.extended', 'contract.revoked'])
-  await expectStatus(admin('DELETE', at), 200)
-  await expectStatus(admin('DELETE', at), 404)
-  await expectStatus(as(owner, 'GET', `${base}/${id}?org=${org}`), 404)
+  // It was in force: a deletion ends it, and it stays.
+  for (const _ of [1, 2]) await expectStatus(admin('DELETE', at), 200)
+  t.is((await expectStatus(as(owner, 'GET', `${base}/${id}?org=${org}`), 200)).json.state, 'revoked')
+  const later = await contract({ start: nowSeconds + day, end: nowSeconds + 2 * day })
+  await expectStatus(admin('DELETE', `/api/v1/contracts/${later.id}`), 200)
+  await expectStatus(admin('DELETE', `/api/v1/contracts/${later.id}`), 404)
+  await expectStatus(as(owner, 'GET', `${base}/${later.id}?org=${org}`), 404)
+  const ended = await contract({})
+  await expectStatus(admin('DELETE', `/api/v1/contracts/${ended.id}`), 200)
+  t.deepEqual(await events(ended.id), ['contract.created', 'contract.deleted'])
   const log = (await expectStatus(as(owner, 'GET', `/api/v1/orgs/${org}/audit?limit=100`), 200)).json as { action: string; object_id?: number }[]
-  t.true(log.some(({ action, object_id: objectId }) => action === 'contract.deleted' && objectId === id))
+  t.true(log.some(({ action, object_id: objectId }) => action === 'contract.deleted' && objectId === later.id))
 })
 
 test('two requests that bind the same cluster at once: one is 201, the other 400', async (t) => {

@@ -126,8 +126,9 @@ test.after.always(async () => {
 const admin = (method: string, path: string, body?: unknown): Promise<ServiceAnswer> => service.send(method, path, { token: service.adminToken, ...(body === undefined ? {} : { body }) })
 const as = (person: Person, path: string): Promise<ServiceAnswer> => service.send('GET', path, { token: person.token })
 const seconds = Math.floor(Date.now() / 1000)
-const contract = async (): Promise<number> =>
-  (await expectStatus(admin('POST', '/api/v1/contracts', { orgOrUser: org, name: `Contract ${randomUUID()}`, products: ['database'], features: ['db'], start: seconds - 60, end: seconds + 86_400 }), 201)).json[0].id
+/** A contract that is in force, or one that begins later and can be deleted. */
+const contract = async (start = seconds - 60): Promise<number> =>
+  (await expectStatus(admin('POST', '/api/v1/contracts', { orgOrUser: org, name: `Contract ${randomUUID()}`, products: ['database'], features: ['db'], start, end: seconds + 86_400 }), 201)).json[0].id
 const put = (id: number, bytes: Uint8Array, fileName = 'contract.pdf'): Promise<ServiceAnswer> => admin('PUT', `/api/v1/contracts/${id}/document`, { document: Buffer.from(bytes).toString('base64'), fileName })
 const linkOf = async (id: number): Promise<string> => (await expectStatus(as(owner, `/api/v1/user/contracts/${id}/document?org=${org}`), 200)).json as string
 const download = async (url: string) => {
@@ -169,9 +170,15 @@ test.serial('a new document replaces the old one, whose link ends; it goes with 
   const got = await download(second)
   t.deepEqual([got.status, got.headers.get('content-type'), got.bytes.equals(png)], [200, 'image/png', true])
   t.is(linkIn(second).fileName, 'scan.png')
+  // A contract that was in force keeps its document.
   await expectStatus(admin('DELETE', `/api/v1/contracts/${id}`), 200)
-  t.is((await download(second)).status, 403)
-  t.false((await readdir(folder)).includes(linkIn(second).ref))
+  t.is((await download(second)).status, 200)
+  const later = await contract(seconds + 3600)
+  await expectStatus(put(later, png, 'scan'), 200)
+  const third = await linkOf(later)
+  await expectStatus(admin('DELETE', `/api/v1/contracts/${later}`), 200)
+  t.is((await download(third)).status, 403)
+  t.false((await readdir(folder)).includes(linkIn(third).ref))
 })
 
 test.serial('another account gets 404, and only site admins upload', async (t) => {

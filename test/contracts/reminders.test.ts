@@ -7,15 +7,17 @@ import { makeSqlAuthorityStore, makeSqlLicenseStore } from '../../adapters/sql/c
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { makeAuditChain } from '../../core/audit/audit-chain.ts'
-import type { ContractStores } from '../../core/contracts/ports.ts'
+import type { ContractStore, ContractStores } from '../../core/contracts/ports.ts'
+import { changeTimeline } from '../../core/contracts/terms.ts'
 import { makeRemindOfEnds } from '../../core/contracts/contracts.ts'
-import type { ContractEmails, ContractTerms } from '../../core/contracts/types.ts'
+import type { ContractEmails, ContractId, ContractTerms } from '../../core/contracts/types.ts'
 import { makeHmacDigest } from '../../adapters/security/digests.ts'
 import type { MailOutbox } from '../../core/kernel/mail.ts'
 import { storeWorld } from '../authz/stored-world.ts'
 import { makeOutboxWorld } from '../mail/outbox-world.ts'
 import { callOf } from '../sql/call.ts'
 import { eachDatabase } from '../support/databases.ts'
+import { unwrap } from '../support/outcome.ts'
 import { at, owner, terms } from './contract-store.suite.ts'
 
 const day = 86_400_000
@@ -26,7 +28,9 @@ const noEmails: ContractEmails = { contactPerson: [], signingAuthority: [], lice
 const makeWorld = async (db: SqlDatabase) => {
   await storeWorld(db, { users: [1], orgs: [{ id: 11, visibility: 'private', members: [1], teams: [], roles: [], grants: [] }], clusters: [], tokens: [] })
   const outbox = makeOutboxWorld(db)
-  const [contracts, bindings, events, licenses, authorities] = [makeSqlContractStore(db), makeSqlBindingStore(db), makeSqlContractEvents(db), makeSqlLicenseStore(db), makeSqlAuthorityStore(db)]
+  let now = at
+  const clock = { now: () => now }
+  const [contracts, bindings, events, licenses, authorities] = [makeSqlContractStore(db, clock), makeSqlBindingStore(db, clock), makeSqlContractEvents(db), makeSqlLicenseStore(db), makeSqlAuthorityStore(db)]
   const posted: string[] = []
   const recorded = (mail: MailOutbox): MailOutbox => ({
     async post(message) {
@@ -39,8 +43,7 @@ const makeWorld = async (db: SqlDatabase) => {
     (tx, audit) => ({ contracts: contracts(tx), bindings: bindings(tx), events: events(tx), licenses: licenses(tx), authorities: authorities(tx), documentRemovals: makeSqlDocumentRemovals(db)(tx), audit, mail: recorded(outbox.bind(tx)) }),
     makeSqlAuditTrail(db, makeAuditChain(makeHmacDigest(new Uint8Array(randomBytes(32))))),
   )
-  let now = at
-  const remind = makeRemindOfEnds({ unitOfWork, clock: { now: () => now } })
+  const remind = makeRemindOfEnds({ unitOfWork, clock })
   return {
     contracts: contracts(db),
     add: (changes: Partial<ContractTerms>) => contracts(db).insert(owner, terms({ startsAt: days(-100), ...changes }), at),
@@ -57,6 +60,12 @@ const makeWorld = async (db: SqlDatabase) => {
   }
 }
 
+/** Changes the end of a contract from an instant on. */
+const changeEnd = async (contracts: ContractStore, id: ContractId, endsAt: Date, from: Date): Promise<void> => {
+  const changed = unwrap(changeTimeline(await contracts.listTerms(id), { endsAt }, from, { recordedAt: at, recordedBy: 'ann@example.com' }))
+  await contracts.setTerms(id, changed?.versions ?? [], at)
+}
+
 for (const database of eachDatabase()) {
   const onWorld = (title: string, run: (t: ExecutionContext, world: Awaited<ReturnType<typeof makeWorld>>) => Promise<void>): void =>
     test(`${database.name}: ${title}`, async (t) => {
@@ -69,7 +78,7 @@ for (const database of eachDatabase()) {
     })
 
   onWorld('the people of a contract are reminded once 45 and once 10 days before the end', async (t, { add, remindAt, mails, recipients }) => {
-    await add({ endsAt: days(60), emails: { ...noEmails, contactPerson: ['ann@example.com'], signingAuthority: ['ann@example.com', 'bob@example.com'], financeTeam: ['cash@example.com'] } })
+    await add({ endsAt: days(60), emails: { ...noEmails, contactPerson: ['ann@example.com'], signingAuthority: ['ann@example.com', 'bob@example.com'], financeTeam: ['cash@example.com', 'Ann@example.com'], usageAlertAdmin: ['sales@vendor.example'] } })
     const sentAt = async (instant: Date) => {
       await remindAt(instant)
       return mails()
@@ -77,22 +86,31 @@ for (const database of eachDatabase()) {
     const instants = [days(14), new Date(days(15).getTime() + 1), days(30), days(49), new Date(days(50).getTime() + 1), days(59), days(61)]
     const counts: number[] = []
     for (const instant of instants) counts.push(await sentAt(instant))
-    t.deepEqual(counts, [0, 2, 2, 2, 4, 4, 4])
-    t.deepEqual(recipients(), ['ann@example.com', 'ann@example.com', 'bob@example.com', 'bob@example.com'])
+    t.deepEqual(counts, [0, 4, 4, 4, 8, 8, 8])
+    t.deepEqual(recipients(), ['ann@example.com', 'bob@example.com', 'cash@example.com', 'sales@vendor.example'].flatMap((to) => [to, to]))
   })
 
   onWorld('a late run sends the last reminder alone; after an extension both come again', async (t, { add, contracts, remindAt, mails }) => {
     const id = await add({ endsAt: days(5), emails: { ...noEmails, licenseUsers: ['user@example.com'] } })
     await remindAt(at)
     t.is(await mails(), 1)
-    await contracts.replace(id, terms({ startsAt: days(-100), endsAt: days(400), emails: { ...noEmails, licenseUsers: ['user@example.com'] } }), at)
-    await contracts.clearReminders(id)
+    await changeEnd(contracts, id, days(400), at)
     for (const instant of [at, days(360), days(395)]) await remindAt(instant)
     t.is(await mails(), 3)
   })
 
+  onWorld('reminders go by the terms in force: an end that is planned counts once its version is in force', async (t, { add, contracts, remindAt, mails }) => {
+    const id = await add({ endsAt: days(400), emails: { ...noEmails, licenseUsers: ['user@example.com'] } })
+    await changeEnd(contracts, id, days(60), days(20))
+    await remindAt(days(19))
+    t.is(await mails(), 0)
+    await remindAt(days(20))
+    t.is(await mails(), 1)
+    t.like(await contracts.getAny(id), { remindedAt45Days: days(20), remindedAt10Days: undefined })
+  })
+
   onWorld('a contract without people, a short one and a revoked one send nothing, and end the job', async (t, { add, contracts, remindAt, mails }) => {
-    await add({ endsAt: days(5), emails: { ...noEmails, usageAlertAdmin: ['sales@vendor.example'] } })
+    await add({ endsAt: days(5), emails: noEmails })
     await add({ endsAt: days(5), startsAt: days(-1) })
     await contracts.revoke(await add({ endsAt: days(5) }), at)
     await remindAt(at)

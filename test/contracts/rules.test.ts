@@ -39,7 +39,7 @@ const draft: fc.Arbitrary<ContractDraft> = fc
 
 const stored = (terms: ContractDraft, revokedAt: Date | undefined = undefined): Contract => ({
   ...unwrap(parseTerms(terms, undefined)),
-  id: 1 as ContractId, ownerId: 11 as AccountId, ownerName: 'acme', document: undefined, revokedAt,
+  id: 1 as ContractId, termsNumber: 1, ownerId: 11 as AccountId, ownerName: 'acme', document: undefined, revokedAt,
   remindedAt45Days: undefined, remindedAt10Days: undefined, createdAt: new Date(0), version: 1,
 })
 

@@ -33,15 +33,16 @@ test.after.always(async () => {
 
 const admin = (method: string, path: string, body?: unknown): Promise<ServiceAnswer> =>
   service.send(method, `/api/v1/contracts${path}`, { token: service.adminToken, ...(body === undefined ? {} : { body }) })
-const create = async (): Promise<number> =>
-  (await expectStatus(admin('POST', '', { orgOrUser: org, name: 'Sold', products: ['database'], features: ['db'], start: now - 60, end: now + 86_400, allowOffline: true }), 201)).json[0].id
+/** A contract that is in force, or one that begins later and can be deleted. */
+const create = async (start = now - 60): Promise<number> =>
+  (await expectStatus(admin('POST', '', { orgOrUser: org, name: 'Sold', products: ['database'], features: ['db'], start, end: now + 86_400, allowOffline: true }), 201)).json[0].id
 const upload = (id: number, text: string): Promise<ServiceAnswer> => admin('PUT', `/${id}/document`, { document: Buffer.from(pdf(text)).toString('base64'), fileName: `${text}.pdf` })
 const ask = (id: number): Promise<ServiceAnswer> => service.send('GET', `/api/v1/user/contracts/${id}/document?org=${org}`, { token: owner.token })
 const linkOf = async (id: number): Promise<string> => (await expectStatus(ask(id), 200)).json as string
 const stored = (): readonly string[] => [...store.objects.values()].map(({ body }) => body)
 
 test.serial('a document is uploaded, downloaded from the store by the link, replaced, and goes with its contract', async (t) => {
-  const id = await create()
+  const id = await create(now + 3600)
   await expectStatus(upload(id, 'first'), 200)
   const first = await linkOf(id)
   t.true(first.startsWith(`${store.emulator.origin}/contracts/moorage/documents/`))
@@ -57,7 +58,7 @@ test.serial('a document is uploaded, downloaded from the store by the link, repl
 })
 
 test.serial('while the store is down, uploads and links are 503 and nothing changes; what could not be removed is removed later', async (t) => {
-  const [kept, removed] = [await create(), await create()]
+  const [kept, removed] = [await create(), await create(now + 3600)]
   await expectStatus(upload(kept, 'kept'), 200)
   await expectStatus(upload(removed, 'removed'), 200)
   store.emulator.instead = { status: 503, body: '<Error><Code>SlowDown</Code><Message>vendor text</Message></Error>' }

@@ -73,7 +73,8 @@ const download = async (id: number): Promise<Buffer> => {
 }
 
 test.serial('a form creates a contract for each product, each with a copy of the document', async (t) => {
-  const fields = { ...terms, orgOrUser: org, products: ['database', 'cache'], quota: { limit: 5 }, fileName: 'signed.pdf' }
+  // They begin later, so that they can be deleted.
+  const fields = { ...terms, start: nowSeconds + day, orgOrUser: org, products: ['database', 'cache'], quota: { limit: 5 }, fileName: 'signed.pdf' }
   const made = await sendForm('POST', '', fields, pdf('both'))
   t.is(made.status, 201, made.text)
   const [first, second] = made.json() as [ContractWire, ContractWire]

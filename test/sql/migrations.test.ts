@@ -11,10 +11,12 @@ import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { MigrationRefused } from '../../adapters/sql/engine/migration-ledger.ts'
 import { migrateUp, migrationPlan, migrationStatus, unlockMigrations } from '../../adapters/sql/engine/migrator.ts'
 import { isUniqueViolation } from '../../adapters/sql/kit/driver-errors.ts'
+import { makeSqlContractStore } from '../../adapters/sql/contracts/contract-store.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { allMigrations } from '../../adapters/sql/migrations/all-migrations.ts'
 import { createTable, rowId } from '../../adapters/sql/migrations/columns.ts'
 import type { Migration } from '../../adapters/sql/migrations/migration.ts'
+import type { ContractId } from '../../core/contracts/types.ts'
 import { isSwitchedOff } from '../support/components/names.ts'
 import { needing } from '../support/components/needing.ts'
 import { eachDatabase, emptyMysqlUrl } from '../support/databases.ts'
@@ -326,6 +328,33 @@ for (const [name, url] of emptyDatabases) {
     const kept = await readAll(database)
     t.is(kept.flat().length, expected)
     t.true(JSON.stringify(kept).includes('Ada Lövelace 😀'))
+  })
+}
+
+for (const [name, url] of emptyDatabases) {
+  test(`${name}: a contract of an earlier release has one version of its terms, allows trials as before, and keeps its reminders and trials`, async (t) => {
+    const database = await openDatabase(await url())
+    t.teardown(() => database.close())
+    const add = (table: string, row: Readonly<Record<string, unknown>>) => database.query((k) => k(table).insert(row))
+    await migrateUp(database, { migrations: allMigrations.filter(({ id }) => id < '0040') })
+    await add('accounts', { id: 11, kind: 'organization', name: 'acme', lower_name: 'acme', created_at: now })
+    const terms = { name: 'Sold', product: 'database', features: '["database-basic"]', emails: '{}', quota: '{}', restrictions: '', starts_at: now, ends_at: now + 1000, allows_offline: true, binds_new_clusters: false, disables_analytics: false, enables_client_billing: true }
+    await add('contracts', { id: 1, owner_id: 11, ...terms, reminded_45_at: now, created_at: now - 5, updated_at: now })
+    await add('contracts', { id: 2, owner_id: 11, ...terms, created_at: now, updated_at: now })
+    const object = { cluster_id: 1, kind_id: 1, namespace: 'shop', namespace_uid: 'n', created_at: 5, last_heard_day: 1, sends_heartbeats: false }
+    await add('usage_objects', { id: 1, object_uid: 'trial', name: 'a', trial_ends_at: 9, ...object })
+    await add('usage_objects', { id: 2, object_uid: 'none', name: 'b', ...object })
+    await migrateUp(database, { migrations: allMigrations })
+    // As the release before this one inserts.
+    await add('contracts', { id: 3, owner_id: 11, ...terms, created_at: now, updated_at: now })
+    const contracts = makeSqlContractStore(database, { now: () => new Date(now) })(database)
+    const [first, ...others] = await contracts.listTerms(1 as ContractId)
+    t.deepEqual([first?.number, first?.from, first?.to, first?.features, first?.allowsTrials, first?.maxTrials, first?.recordedAt], [1, new Date(0), undefined, ['database-basic'], true, 1_000_000, new Date(now - 5)])
+    t.deepEqual(others, [])
+    t.deepEqual((await contracts.getAny(1 as ContractId))?.remindedAt45Days, new Date(now))
+    t.is((await contracts.getAny(2 as ContractId))?.remindedAt45Days, undefined)
+    t.like(await contracts.getAny(3 as ContractId), { termsNumber: 1, allowsTrials: false, allowsOffline: true })
+    t.deepEqual(await database.query((k) => k('usage_trials').select('object_id', 'object_uid', 'name')), [{ object_id: 1, object_uid: 'trial', name: 'a' }])
   })
 }
 

@@ -110,7 +110,7 @@ const populate = async (service: TestService): Promise<Populated> => {
 /** The real service of a vendor, which has every route but those of a marketplace, with an organization, its people by level, a role, a cluster, a contract and usage. */
 export const startPopulatedService = async (settings: Readonly<Record<string, string>> = {}): Promise<PopulatedService> => {
   const databasePath = await migratedSqlitePath()
-  const service = await startService({ settings: { MOORAGE_DATABASE_URL: `sqlite:${databasePath}`, MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', MOORAGE_BILLING_ENABLED: 'true', ...settings } })
+  const service = await startService({ settings: { MOORAGE_DATABASE_URL: `sqlite:${databasePath}`, MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', MOORAGE_BILLING_ENABLED: 'true', MOORAGE_USAGE_REPORTERS: 'anyone', ...settings } })
   const world = await populate(service)
   const rows: PopulatedService['rows'] = (statement, ...binds) => readSqliteFile(databasePath, (file) => file.prepare(statement).all(...binds) as Record<string, unknown>[])
   const write: PopulatedService['write'] = (statement, ...binds) => writeSqliteFile(databasePath, (file) => file.prepare(statement).run(...binds))

@@ -72,7 +72,7 @@ const noSuchRelease = 'the cluster has no release that an editor made'
 const nothingThere = 'nothing may be requested from the address of the repository'
 
 const contractAdministration = [
-  'listAllContracts', 'createContracts', 'getAnyContract', 'updateContract', 'deleteContract', 'extendContract', 'revokeContract', 'listAnyContractAudit',
+  'listAllContracts', 'createContracts', 'getAnyContract', 'updateContract', 'deleteContract', 'extendContract', 'revokeContract', 'listAnyContractAudit', 'listAnyContractTerms',
   'listAnyContractClusters', 'bindAnyClusters', 'listAnyUnboundClusters', 'getAnyClusterStatus', 'listAnyClusterStatuses', 'unbindAnyCluster', 'renameAnyCluster',
   'retagAnyCluster', 'linkAnyDocument', 'uploadDocument', 'removeDocument', 'issueAnyLicense', 'listAnyLicenses', 'revokeLicense', 'listProducts',
 ]

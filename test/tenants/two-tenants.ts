@@ -133,7 +133,7 @@ const makeTenant = async (service: TestService, database: SqlDatabase, org: stri
 /** The real service of a vendor, which has every route but those of a marketplace, with two organizations of one shape, which know nothing of one another. */
 export const startTwoTenants = async (): Promise<TwoTenants> => {
   const url = `sqlite:${await migratedSqlitePath()}`
-  const service = await startService({ settings: { MOORAGE_DATABASE_URL: url, MOORAGE_TLS: 'false', MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', MOORAGE_BILLING_ENABLED: 'true' } })
+  const service = await startService({ settings: { MOORAGE_DATABASE_URL: url, MOORAGE_TLS: 'false', MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', MOORAGE_BILLING_ENABLED: 'true', MOORAGE_USAGE_REPORTERS: 'anyone' } })
   await plantLicenseAuthority(service)
   const database = await openDatabase(url)
   const north = await makeTenant(service, database, 'north')

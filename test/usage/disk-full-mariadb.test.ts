@@ -33,7 +33,7 @@ anyTest.before(async () => {
   if (disk === undefined) return
   server = await startMariaDb(undefined, { disk })
   const url = await server.createDatabase()
-  service = await startService({ settings: { MOORAGE_DATABASE_URL: url, MOORAGE_BILLING_ENABLED: 'true' } })
+  service = await startService({ settings: { MOORAGE_DATABASE_URL: url, MOORAGE_BILLING_ENABLED: 'true', MOORAGE_USAGE_REPORTERS: 'anyone' } })
   db = await openDatabase(url, { mysql: patient })
   const [account] = await db.query<{ id: number }>((k) => k('accounts').where('name', 'admin').select('id'))
   ownerId = account!.id as AccountId

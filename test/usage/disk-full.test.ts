@@ -38,7 +38,7 @@ let token: string
 anyTest.before(async () => {
   if (disk === undefined) return
   copyFileSync(await migratedSqlitePath(), join(disk.outside, 'moorage.sqlite'))
-  settings = { ...(await testEnvironment(kept, 'sqlite')), MOORAGE_DATABASE_URL: `sqlite:${join(folder, 'moorage.sqlite')}`, MOORAGE_BILLING_ENABLED: 'true', MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', MOORAGE_TLS: 'false' }
+  settings = { ...(await testEnvironment(kept, 'sqlite')), MOORAGE_DATABASE_URL: `sqlite:${join(folder, 'moorage.sqlite')}`, MOORAGE_BILLING_ENABLED: 'true', MOORAGE_USAGE_REPORTERS: 'anyone', MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', MOORAGE_TLS: 'false' }
   service = await startServiceProcess({ settings, enter })
   token = (await service.send('POST', `/api/v1/users/${adminLogin}/tokens`, { basic: [adminLogin, adminPassword], body: { name: 'meter', scopes: ['all', 'sudo'] } })).json.sha1
   const now = Math.floor(Date.now() / 1000)

@@ -61,7 +61,7 @@ const changesOf = async (objectUid: string): Promise<number> =>
 const counted = (objectUid: string, count: number) => until(`${count} changes`, async () => ((await changesOf(objectUid)) === count ? true : undefined))
 
 test.before(async () => {
-  world = await startBusWorld('sqlite', { MOORAGE_BILLING_ENABLED: 'true' })
+  world = await startBusWorld('sqlite', { MOORAGE_BILLING_ENABLED: 'true', MOORAGE_USAGE_REPORTERS: 'anyone' })
   db = await openDatabase(world.settings['MOORAGE_DATABASE_URL'] ?? '')
   const people = makePeople(world.service)
   owner = await people.person('owner')

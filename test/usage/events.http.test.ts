@@ -13,7 +13,7 @@ let service: PopulatedService
 const path = '/api/v1/usage/harbour/events'
 
 test.before(async () => {
-  service = await startPopulatedService({ MOORAGE_BILLING_ENABLED: 'true' })
+  service = await startPopulatedService({ MOORAGE_BILLING_ENABLED: 'true', MOORAGE_USAGE_REPORTERS: 'anyone' })
 })
 test.after.always(() => service?.stop())
 

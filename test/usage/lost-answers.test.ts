@@ -50,7 +50,7 @@ const startMetered = async (t: ExecutionContext, { url, direct }: Linked) => {
   const cluster = randomUUID()
   const folder = mkdtempSync(join(tmpdir(), 'moorage-lost-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
-  const settings = { MOORAGE_KEYRING: join(folder, 'keyring.json'), MOORAGE_DATABASE_URL: url, MOORAGE_TLS: 'false', MOORAGE_BILLING_ENABLED: 'true' }
+  const settings = { MOORAGE_KEYRING: join(folder, 'keyring.json'), MOORAGE_DATABASE_URL: url, MOORAGE_TLS: 'false', MOORAGE_BILLING_ENABLED: 'true', MOORAGE_USAGE_REPORTERS: 'anyone' }
   const start = async (): Promise<ServiceProcess> => {
     const service = await startServiceProcess({ settings })
     t.teardown(() => service.stop())

@@ -1,11 +1,12 @@
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
+import { makeSqlUsageClusterStore } from '../../adapters/sql/usage/cluster-store.ts'
 import { makeSqlUsageInputs } from '../../adapters/sql/usage/usage-inputs.ts'
 import { readWindow } from '../../core/usage/months/cluster-time.ts'
 import type { ReportedObject, UsageInputs } from '../../core/usage/months/ports.ts'
 import type { UsageClusterId } from '../../core/usage/types.ts'
 import { casesOf } from '../support/cases-of.ts'
 import { eachDatabase } from '../support/databases.ts'
-import { fillMonth, makeMonthsWorld, month } from './months-world.ts'
+import { fillMonth, makeMonthsWorld, month, owner } from './months-world.ts'
 
 /** A database some of whose methods are others. */
 const changed = (db: SqlDatabase, methods: Partial<SqlDatabase>): SqlDatabase => Object.assign(Object.create(db) as SqlDatabase, methods)
@@ -34,6 +35,21 @@ for (const database of eachDatabase()) {
     const objects = await objectsOf(makeSqlUsageInputs(changed(db, { all })), cluster)
     t.true(objects.length > 1)
     t.deepEqual(groups, [objects[0]?.object.group])
+  })
+
+  onMonth('a cluster keeps its last name after its binding and its record are gone', async (t, { db, cluster }) => {
+    const nameOf = async () => (await makeSqlUsageInputs(db).factsOf(owner, readWindow(month))).clusters.find(({ id }) => id === cluster)?.displayName
+    const bound = await nameOf()
+    const clusters = makeSqlUsageClusterStore(db)(db)
+    await clusters.keepNames()
+    const [{ cluster_uid: uid }] = (await db.query<{ readonly cluster_uid: string }>((k) => k('usage_clusters').where('id', cluster).select('cluster_uid'))) as [{ cluster_uid: string }]
+    t.is(bound, `cluster ${uid}`)
+    await db.query((k) => k('contract_clusters').delete())
+    t.is(await nameOf(), bound)
+    await db.query((k) => k('clusters').insert({ owner_id: owner, name: 'prod', display_name: 'Production', uid, provider: 'generic', endpoint: 'https://192.0.2.1', phase: 'Active', ref: 'r', created_at: 0 }))
+    await clusters.keepNames()
+    await db.query((k) => k('clusters').delete())
+    t.is(await nameOf(), 'Production')
   })
 
   onMonth('a database that was away once is asked again, whichever statement failed', async (t, { db, cluster }) => {

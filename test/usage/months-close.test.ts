@@ -56,9 +56,9 @@ for (const database of eachDatabase()) {
     const { objects } = await objectsOf(world)
     t.deepEqual(objects.map(({ object }) => object.uid.slice(0, 1) + object.uid.slice(-1)), ['10', '11', '21'])
     const modes = [{ at: second(start + 15 * daySeconds), eventId: 'm', mode: 'prod' as const }]
-    const coverages = [{ contractId: contract, boundFrom: second(start + 3600), from: second(start + 3600), to: second(end) }]
+    const coverages = [{ contractId: contract, termsNumber: 1, boundFrom: second(start + 3600), from: second(start + 3600), to: second(end) }]
     const occupied = [
-      [{ from: start + 100, to: end, milliCpu: 100, memoryMib: 10 }],
+      [{ from: start + 7200, to: end, milliCpu: 100, memoryMib: 10 }],
       [{ from: start, to: start + 10 * daySeconds, milliCpu: 500, memoryMib: 1024 }, { from: start + 10 * daySeconds, to: end, milliCpu: 1500, memoryMib: 2048 }],
       [{ from: start + 10 * daySeconds, to: start + 10 * daySeconds + 12_345, milliCpu: 333, memoryMib: 777 }],
     ]

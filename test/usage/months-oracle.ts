@@ -23,7 +23,7 @@ export const someModes = (month: MonthKey): fc.Arbitrary<readonly ModeChange[]> 
     .map((changes) => [...new Map(changes.map((change) => [`${change.at} ${change.eventId}`, change])).values()])
 
 export const someCoverages = (month: MonthKey): fc.Arbitrary<readonly Coverage[]> =>
-  fc.array(fc.record({ span: someSpan(month), contractId: fc.integer({ min: 1, max: 3 }), boundFrom: secondNear(month) }).map(({ span, ...rest }) => ({ ...rest, ...span })), { maxLength: 3 })
+  fc.array(fc.record({ span: someSpan(month), contractId: fc.integer({ min: 1, max: 3 }), termsNumber: fc.integer({ min: 1, max: 2 }), boundFrom: secondNear(month) }).map(({ span, ...rest }) => ({ ...rest, ...span })), { maxLength: 3 })
 
 /** Intervals of one object without overlaps, in a month. */
 export const someIntervals = (month: MonthKey): fc.Arbitrary<readonly CutInterval[]> =>

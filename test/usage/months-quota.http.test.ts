@@ -30,6 +30,8 @@ let service: TestService
 let database: SqlDatabase
 let owner: Person
 let org: string
+/** Of a robot account whose team may report usage. */
+let meter: string
 let folder: string
 let environment: Readonly<Record<'MOORAGE_DATABASE_URL' | 'MOORAGE_DATA_DIR' | 'MOORAGE_DEPLOYMENT_TYPE' | 'MOORAGE_BILLING_ENABLED', string>>
 
@@ -41,6 +43,10 @@ test.before(async () => {
   const people = makePeople(service)
   owner = await people.person('owner')
   org = await people.organization(owner)
+  const { teamId } = await people.teamWithRole(owner, org, [], [{ namespace: 'usage_mgmt', action: 'report usage' }])
+  const robots = `/api/v1/orgs/${org}/robots`
+  await expectStatus(service.send('POST', robots, { token: owner.token, body: { name: 'meter', team_ids: [teamId] } }), 201)
+  meter = ((await expectStatus(service.send('POST', `${robots}/meter/tokens`, { token: owner.token, body: { name: 'cluster', scopes: ['write:billing'] } }), 201)).json as { sha1: string }).sha1
   const { resolve } = service.running.container
   const add = makeAddAuthority({
     authorities: resolve(AuthorityStoreToken), clock: resolve(ClockToken), entropy: resolve(EntropyToken), secretBox: resolve(SecretBoxToken),
@@ -75,7 +81,7 @@ const object = (uid: string, seconds: number, milliCPU: number) => ({
 })
 const heard = (seconds: number) => ({ id: randomUUID(), type: 'cluster.heartbeat', time: iso(seconds) })
 const report = async (clusterUID: string, events: readonly unknown[]): Promise<void> => {
-  const { json } = await expectStatus(service.send('POST', `/api/v1/usage/${org}/events`, { token: owner.token, body: { clusterUID, events } }), 200)
+  const { json } = await expectStatus(service.send('POST', `/api/v1/usage/${org}/events`, { token: meter, body: { clusterUID, events } }), 200)
   const results = json.results as readonly { readonly result: string }[]
   if (results.some(({ result }) => result !== 'accepted')) throw new Error(JSON.stringify(results))
 }
@@ -111,7 +117,7 @@ test.serial('a contract whose quota is used up issues no license, and its people
   t.is(refused.status, 403, refused.text)
   t.regex(refused.json.message as string, /quota/)
   t.deepEqual(await alerts(contract.id), [50, 100])
-  t.is((await mails()) - before, 2 * 3)
+  t.is((await mails()) - before, 3, 'one mail for each person, about the highest threshold')
 })
 
 test.serial('without the flag a contract beyond its quota still issues licenses, and memory has a unit of its own', async (t) => {
@@ -170,4 +176,70 @@ test.serial('the commands close, explain and reopen a month', async (t) => {
   for (const no of ['', '1e3', '-1', '1.5']) t.is((await run('explain', ...place, '--product', 'dbProduct', '--cluster', contract.uid, `--contract=${no}`)).code, 2, no)
   const actions = await database.query<{ readonly action: string }>((k) => k('audit_events').where('object_type', 'usage-month').orderBy('id').select('action'))
   t.deepEqual(actions.map(({ action }) => action), ['usage-month.final', 'usage-month.reopened'])
+})
+
+test.serial('people do not report usage, also site admins and owners, and get no credentials of the bus for it', async (t) => {
+  const contract = await bound({ ...quota, enabled: false })
+  const count = async () => (await database.query((k) => k('usage_changes').select('object_id'))).length
+  const before = await count()
+  for (const token of [owner.token, service.adminToken]) {
+    const refused = await service.send('POST', `/api/v1/usage/${org}/events`, { token, body: { clusterUID: contract.uid, events: [object(randomUUID(), nowSeconds - 60, 1000)] } })
+    t.is(refused.status, 403, refused.text)
+    t.regex(refused.json.message as string, /robot account/)
+    t.is((await service.send('GET', `/api/v1/usage/${org}/bus-credentials`, { token })).status, 403)
+  }
+  t.is(await count(), before)
+})
+
+test.serial('a change of terms counts from now on, and a deletion ends the contract: what was used before stays billed by the terms of then', async (t) => {
+  const contract = await bound({ ...quota, enabled: false })
+  const at = `/api/v1/contracts/${contract.id}`
+  const month = laterByMonths(monthOf(nowSeconds as UnixSeconds), -1)
+  const place = ['--org', org, '--month', monthText(month), '--product', 'dbProduct', '--cluster', contract.uid, '--json'] as const
+  const explain = async () => {
+    const out: string[] = []
+    await runCommandLine(['usage', 'explain', ...place], { environment, print: (text) => void out.push(text), say: () => undefined })
+    return JSON.parse(out.join('\n')) as { segments: { from: number; to: number; contractId: number; termsNumber: number }[]; terms: { contractID: number; number: number; features: string[] }[] }
+  }
+  const reopen = () => runCommandLine(['usage', 'reopen', '--org', org, '--month', monthText(month)], { environment, print: () => undefined, say: () => undefined })
+  const close = () => runCommandLine(['usage', 'close', '--org', org, '--month', monthText(month), '--final'], { environment, print: () => undefined, say: () => undefined })
+  const [begin, end] = [monthEnd(month) - 7200, monthEnd(month)]
+  await report(contract.uid, [heard(begin), heard(end - 1), object(randomUUID(), begin, 1000)])
+  await expectStatus(admin('PUT', at, { product: 'vault', features: ['vault-enterprise'] }), 200)
+  t.like((await expectStatus(admin('GET', at), 200)).json, { product: 'vault', features: ['vault-enterprise'], terms: 2 })
+  await close()
+  t.is(await reopen(), 0)
+  const [segment, ...others] = (await explain()).segments
+  t.deepEqual([segment?.from, segment?.to, segment?.contractId, segment?.termsNumber, others.length], [begin, end, contract.id, 1, 0])
+  // For the past only if that is said: the half of the two hours from the middle on.
+  const middle = begin + 3600
+  for (const [body, words] of [
+    [{ features: ['vault-basic'], effectiveFrom: middle }, /in the past/],
+    [{ features: ['vault-basic'], reopen: true }, /effectiveFrom/],
+    [{ name: 'Renamed', effectiveFrom: nowSeconds + day }, /count at once/],
+    [{ features: ['vault-basic'], effectiveFrom: -5, reopen: true }, /effectiveFrom/],
+    [{ start: -5 }, /negative/],
+  ] as const) {
+    const refused = await admin('PUT', at, body)
+    t.is(refused.status, 422, refused.text)
+    t.regex(refused.json.message as string, words)
+  }
+  await expectStatus(admin('PUT', at, { features: ['database-basic'], product: 'database', effectiveFrom: middle, reopen: true }), 200)
+  await close()
+  t.is(await reopen(), 0)
+  const explained = await explain()
+  t.deepEqual(explained.segments.map((each) => [each.from, each.to, each.contractId, each.termsNumber]), [[begin, middle, contract.id, 1], [middle, end, contract.id, 3]])
+  t.deepEqual(explained.terms.map(({ number, features }) => [number, features]), [[1, ['database-enterprise']], [3, ['database-basic']]])
+  const listed = (await expectStatus(service.send('GET', `/api/v1/user/contracts/${contract.id}/terms?org=${org}`, { token: owner.token }), 200)).json as { number: number; effectiveFrom: number; superseded: boolean }[]
+  t.deepEqual(listed.map(({ number, effectiveFrom, superseded }) => [number, effectiveFrom === middle, superseded]), [[1, false, false], [2, false, false], [3, true, false]])
+  const history = (await expectStatus(admin('GET', `${at}/audit`), 200)).json as { event: string; terms?: number; effectiveFrom?: number }[]
+  t.like(history.findLast(({ event }) => event === 'contract.updated'), { terms: 3, effectiveFrom: middle })
+  // The deletion.
+  await expectStatus(admin('DELETE', at), 200)
+  t.like((await expectStatus(admin('GET', at), 200)).json, { state: 'revoked', revoked: true })
+  await expectStatus(issue(contract), 405)
+  await close()
+  await reopen()
+  t.deepEqual((await explain()).segments, explained.segments)
+  t.is(((await expectStatus(admin('GET', `${at}/clusters`), 200)).json as unknown[]).length, 1)
 })

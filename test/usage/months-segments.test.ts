@@ -31,7 +31,7 @@ test('segments have each second that counts once, with its mode and contract', (
         }
       }
       // Neighbours differ: a cut without a reason would show in the views.
-      if (segments.some((each, index) => index > 0 && segments[index - 1]!.to === each.from && segments[index - 1]!.mode === each.mode && segments[index - 1]!.contractId === each.contractId)) return false
+      if (segments.some((each, index) => index > 0 && segments[index - 1]!.to === each.from && segments[index - 1]!.mode === each.mode && segments[index - 1]!.contractId === each.contractId && segments[index - 1]!.termsNumber === each.termsNumber)) return false
       return found.every((times, index) => times === expected.heard[index] && (times === 0 || (prod[index] === expected.prod[index] && contract[index] === expected.contract[index])))
     }),
     runs,
@@ -66,7 +66,7 @@ test('sums of days are exact beyond 2^53', (t) => {
   const month = monthKey(2026, 12)
   const days = new DaySums(month)
   const kind = { product: 'dbProduct' as const, group: 'g', kind: 'K' }
-  const piece = { from: monthStart(month), to: monthEnd(month), milliCpu: 999_999_999, memoryMib: 1_000_000_000, use: 'prod' as const, contractId: 1, mode: 'prod' as const }
+  const piece = { from: monthStart(month), to: monthEnd(month), milliCpu: 999_999_999, memoryMib: 1_000_000_000, use: 'prod' as const, contractId: 1, termsNumber: 1, mode: 'prod' as const }
   for (let count = 0; count < 10_000; count += 1) {
     days.adderOf(kind)(piece)
     days.adderOf(kind)({ ...piece, from: at(piece.from + 1), to: at(piece.from + 86_399) })
@@ -124,14 +124,16 @@ test('a mode that flips within an hour counts to the second, and of two changes 
   t.deepEqual(modesIn([{ at: at(500), eventId: 'a', mode: 'prod' }], window), [{ ...window, mode: 'prod' }])
 })
 
-test('a contract covers from its start and its binding to its end, its revocation or the end of the binding', (t) => {
+test('a contract covers from its start and its binding to its end, its revocation or the end of the binding, within a version of its terms', (t) => {
   const date = (text: string) => new Date(text)
-  const contract = { id: 4 as never, startsAt: date('2026-11-10T00:00:00Z'), endsAt: date('2026-11-20T23:59:59.999Z'), revokedAt: undefined }
+  const version = { number: 1, startsAt: date('2026-11-10T00:00:00Z'), endsAt: date('2026-11-20T23:59:59.999Z'), from: new Date(0), to: undefined }
+  const contract = { id: 4 as never, revokedAt: undefined }
   const binding = { contractId: 4, clusterUid: 'c', boundFrom: date('2026-11-05T00:00:00Z'), boundTo: undefined }
   const spanOf = (...given: Parameters<typeof coverageOf>) => [coverageOf(...given)].map(({ from, to }) => [from, to].map((second) => new Date(second * 1000).toISOString()))[0]
-  t.deepEqual(spanOf(contract, binding), ['2026-11-10T00:00:00.000Z', '2026-11-20T23:59:59.000Z'])
-  t.deepEqual(spanOf({ ...contract, endsAt: date('2026-12-20T00:00:00Z') }, { ...binding, boundTo: date('2026-11-15T12:00:00.500Z') }), ['2026-11-10T00:00:00.000Z', '2026-11-15T12:00:00.000Z'])
-  t.deepEqual(spanOf({ ...contract, revokedAt: date('2026-11-12T00:00:01Z') }, { ...binding, boundFrom: date('2026-11-11T00:00:00Z') }), ['2026-11-11T00:00:00.000Z', '2026-11-12T00:00:01.000Z'])
+  t.deepEqual(spanOf(contract, version, binding), ['2026-11-10T00:00:00.000Z', '2026-11-20T23:59:59.000Z'])
+  t.deepEqual(spanOf(contract, { ...version, endsAt: date('2026-12-20T00:00:00Z') }, { ...binding, boundTo: date('2026-11-15T12:00:00.500Z') }), ['2026-11-10T00:00:00.000Z', '2026-11-15T12:00:00.000Z'])
+  t.deepEqual(spanOf({ ...contract, revokedAt: date('2026-11-12T00:00:01Z') }, version, { ...binding, boundFrom: date('2026-11-11T00:00:00Z') }), ['2026-11-11T00:00:00.000Z', '2026-11-12T00:00:01.000Z'])
+  t.deepEqual(spanOf(contract, { ...version, from: date('2026-11-11T10:00:00.999Z'), to: date('2026-11-12T00:00:00Z') }, binding), ['2026-11-11T10:00:00.000Z', '2026-11-12T00:00:00.000Z'])
 })
 
 test('the first word of a contract’s product or features names the products that it covers', (t) => {

@@ -49,6 +49,8 @@ const contractTerms: ContractTerms = {
   startsAt: new Date(start * 1000),
   endsAt: new Date((end + 90 * daySeconds) * 1000),
   allowsOffline: false,
+  allowsTrials: true,
+  maxTrials: 100,
   bindsNewClusters: false,
   disablesAnalytics: false,
   enablesClientBilling: false,
@@ -67,7 +69,8 @@ export interface Occupied {
 export const makeMonthsWorld = async (db: SqlDatabase, isEmpty = true) => {
   if (isEmpty) await storeWorld(db, { users: [1], orgs: [{ id: owner, visibility: 'private', members: [1], teams: [], roles: [], grants: [] }], clusters: [], tokens: [] })
   let now = new Date((end + 3600) * 1000)
-  const [contracts, bindings, months, views] = [makeSqlContractStore(db)(db), makeSqlBindingStore(db)(db), makeSqlMonthStore(db), makeSqlUsageViewStore(db)(db)]
+  const clock = { now: () => now }
+  const [contracts, bindings, months, views] = [makeSqlContractStore(db, clock)(db), makeSqlBindingStore(db, clock)(db), makeSqlMonthStore(db), makeSqlUsageViewStore(db)(db)]
   const [inputs, spools] = [makeSqlUsageInputs(db), makeSpools(tmpdir())]
   /** Reads where it is called, with other ports in place of some. */
   const gatherWith = (changes: { readonly settle?: SettleMonth; readonly inputs?: UsageInputs; readonly spools?: Spools; readonly views?: UsageViewSink; readonly work?: MonthWork; readonly lanes?: MonthWork['lanes'] } = {}) => {
@@ -79,7 +82,7 @@ export const makeMonthsWorld = async (db: SqlDatabase, isEmpty = true) => {
   const deps: CloseDeps = {
     gather: gatherWith(),
     digest: sha256,
-    clock: { now: () => now },
+    clock,
     leases: makeSqlLeaseStore(db),
     newHolder: randomUUID,
     months: months(db),
@@ -116,13 +119,16 @@ export const makeMonthsWorld = async (db: SqlDatabase, isEmpty = true) => {
       await insert('usage_kinds', { id, product, api_group: 'kubedb.example', kind })
       return id
     },
-    async object(clusterId: number, kindId: number, occupied: readonly Occupied[], about: { readonly uid?: string; readonly trialEndsAt?: number; readonly month?: number; readonly namespace?: string } = {}) {
+    async object(clusterId: number, kindId: number, occupied: readonly Occupied[], about: { readonly uid?: string; readonly trialEndsAt?: number; readonly month?: number; readonly namespace?: string; readonly name?: string } = {}) {
       const id = (rows += 1)
       const uid = about.uid ?? randomUUID()
       await insert('usage_objects', {
-        id, cluster_id: clusterId, object_uid: uid, kind_id: kindId, namespace: about.namespace ?? 'shop', namespace_uid: `n-${about.namespace ?? 'shop'}`, name: `db-${id}`,
+        id, cluster_id: clusterId, object_uid: uid, kind_id: kindId, namespace: about.namespace ?? 'shop', namespace_uid: `n-${about.namespace ?? 'shop'}`, name: about.name ?? `db-${id}`,
         created_at: occupied[0]?.from ?? start, deleted_at: null, trial_ends_at: about.trialEndsAt ?? null, last_heard_day: Math.floor(end / daySeconds), sends_heartbeats: false,
       })
+      if (about.trialEndsAt !== undefined) {
+        await insert('usage_trials', { object_id: id, cluster_id: clusterId, object_uid: uid, kind_id: kindId, namespace: about.namespace ?? 'shop', name: about.name ?? `db-${id}`, created_at: occupied[0]?.from ?? start })
+      }
       const intervals = occupied.map(({ from, to, cutAt, milliCpu, memoryMib }, index) => ({
         month: about.month ?? month, cluster_id: clusterId, object_id: id, from_at: from, to_at: to, cut_at: cutAt ?? to, kind_id: kindId, milli_cpu: milliCpu, memory_mib: memoryMib, generation: index + 1, replicas: 1,
       }))
@@ -165,7 +171,7 @@ export const fillMonth = async (world: MonthsWorld) => {
   const contract = await world.contract({ name: 'Databases' }, a.uid, start + 3600)
   const half = start + 10 * daySeconds
   await world.object(a.id, kind, [{ from: start, to: half, milliCpu: 500, memoryMib: 1024 }, { from: half, to: end, milliCpu: 1500, memoryMib: 2048 }], { uid: '10000000-0000-4000-8000-000000000001' })
-  await world.object(a.id, kind, [{ from: start + 100, to: end, milliCpu: 100, memoryMib: 10 }], { uid: '10000000-0000-4000-8000-000000000000', trialEndsAt: start + 20 * daySeconds })
+  await world.object(a.id, kind, [{ from: start + 7200, to: end, milliCpu: 100, memoryMib: 10 }], { uid: '10000000-0000-4000-8000-000000000000', trialEndsAt: start + 20 * daySeconds })
   await world.object(b.id, kind, [{ from: half, to: end, milliCpu: 333, memoryMib: 777, cutAt: half + 12_345 }], { uid: '20000000-0000-4000-8000-000000000001' })
   return { kind, a, b, contract }
 }

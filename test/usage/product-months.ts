@@ -43,8 +43,8 @@ export interface ObjectPlan {
 
 const clusterNames: Readonly<Record<number, string>> = { 1: '=cmd|calc', 2: 'Кластер "два"', 3: '集群, 3' }
 export const contractsInMonth: readonly ContractInMonth[] = [
-  { id: 7, name: '@sum', product: 'database', quota: { metric: 'cpu_core_month', limit: 12.5 } },
-  { id: 9, name: 'Plain', product: 'database', quota: undefined },
+  { id: 7, name: '@sum', product: 'database', quota: { metric: 'cpu_core_month', limit: 12.5 }, terms: [] },
+  { id: 9, name: 'Plain', product: 'database', quota: undefined, terms: [] },
 ]
 
 const partsOf = (used: readonly UsedOnDay[]): readonly UsagePart[] => {

@@ -28,7 +28,7 @@ for (const { name: database } of eachDatabase()) {
   const on = (title: string, run: (t: ExecutionContext) => Promise<void>): void => void test(`${database}: ${title}`, run)
 
   test.before(async () => {
-    service = await startService({ database, settings: { MOORAGE_BILLING_ENABLED: 'true', MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted' } })
+    service = await startService({ database, settings: { MOORAGE_BILLING_ENABLED: 'true', MOORAGE_USAGE_REPORTERS: 'anyone', MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted' } })
     people = makePeople(service)
     owner = await people.person('owner')
     stranger = await people.person('stranger')

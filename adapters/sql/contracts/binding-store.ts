@@ -1,14 +1,16 @@
 import type { Knex } from 'knex'
 import type { BindingStore, LicensedCluster } from '../../../core/contracts/ports.ts'
 import type { ContractClusterId, ContractId } from '../../../core/contracts/types.ts'
+import type { Clock } from '../../../core/kernel/clock.ts'
 import { mapPage } from '../../../core/kernel/page.ts'
 import { insertRows } from '../kit/insert-rows.ts'
 import type { Shown } from '../kit/page-query.ts'
 import { pageQuery } from '../kit/page-query.ts'
 import type { Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
-import { activeAt, withOwner } from './contract-store.ts'
+import { withOwner } from './contract-store.ts'
 import type { BindingRow, ContractRow, LicensedBindingRow } from './rows.ts'
 import { bindingOf, contractOf, licensedBindingOf, tagsOf } from './rows.ts'
+import { activeAt, inForce, joinInForce } from './terms-in-force.ts'
 
 const withTags = (rows: Knex.QueryBuilder): Knex.QueryBuilder =>
   rows
@@ -17,12 +19,12 @@ const withTags = (rows: Knex.QueryBuilder): Knex.QueryBuilder =>
 
 const byName: Shown = (_, rows, cut) => cut(withTags(rows).orderBy(['b.display_name', 'b.id']))
 
-/** The clusters of offline contracts that are in force, one row for each cluster: read from an index alone. */
+/** The clusters of offline contracts that are in force, one row for each cluster. */
 const licensed = (k: Knex, p: Params<'ownerId' | 'now'>): Knex.QueryBuilder =>
   k.from(
-    activeAt(k('contract_clusters as b').join('contracts as c', 'c.id', 'b.contract_id'), p('now'))
+    activeAt(joinInForce(k('contract_clusters as b').join('contracts as c', 'c.id', 'b.contract_id'), p('now')), p('now'))
       .where('b.owner_id', p('ownerId'))
-      .where('c.allows_offline', 1)
+      .whereRaw(`${inForce('allows_offline')} = 1`)
       .groupBy('b.cluster_uid')
       .select('b.cluster_uid')
       .as('l'),
@@ -36,11 +38,11 @@ const statementsOf = (db: SqlDatabase) => ({
   list: pageQuery(db, (k, p: Params<'contractId'>) => k('contract_clusters as b').where('b.contract_id', p('contractId')), byName),
   find: db.prepare((k, p: Params<'contractId' | 'id'>) => withTags(k('contract_clusters as b')).where('b.id', p('id')).where('b.contract_id', p('contractId'))),
   licensed: pageQuery(db, licensed, (_, rows, cut) => cut(rows.select('l.cluster_uid').orderBy('l.cluster_uid'))),
-  contractsOfCluster: db.prepare((k, p: Params<'uid' | 'limit'>) =>
-    withOwner(k('contract_clusters as b').join('contracts as c', 'c.id', 'b.contract_id'))
+  contractsOfCluster: db.prepare((k, p: Params<'uid' | 'now' | 'limit'>) =>
+    withOwner(k, k('contract_clusters as b').join('contracts as c', 'c.id', 'b.contract_id'), p('now'))
       .select('b.id as binding_id')
       .where('b.cluster_uid', p('uid'))
-      .orderBy([{ column: 'c.ends_at', order: 'desc' }, { column: 'c.id', order: 'desc' }])
+      .orderByRaw(`${inForce('ends_at')} desc, c.id desc`)
       .limit(p('limit')),
   ),
   add: insertRows(db, 'contract_clusters', (p: Params<'contractId' | 'ownerId' | 'uid' | 'name' | 'at'>) => ({
@@ -63,14 +65,14 @@ type BindingStatements = ReturnType<typeof statementsOf>
 
 const contractsOf = (runner: SqlRunner, ownerId: number, uids: readonly string[], now: Date): Promise<LicensedBindingRow[]> =>
   runner.query<LicensedBindingRow>((k) =>
-    activeAt(withTags(k('contract_clusters as b').join('contracts as c', 'c.id', 'b.contract_id')), now.getTime())
+    activeAt(joinInForce(withTags(k('contract_clusters as b').join('contracts as c', 'c.id', 'b.contract_id')), now.getTime()), now.getTime())
       .where('b.owner_id', ownerId)
       .whereIn('b.cluster_uid', [...uids])
-      .select('c.product', 'c.features', 'c.allows_offline')
+      .select((['product', 'features', 'allows_offline'] as const).map((column) => k.raw(`${inForce(column)} as ${column}`)))
       .orderBy(['b.cluster_uid', 'b.contract_id']),
   )
 
-const bindingReads = (s: BindingStatements, runner: SqlRunner): Pick<BindingStore, 'listOf' | 'find' | 'listFor' | 'listContractsOf' | 'listLicensed' | 'boundAmong'> => ({
+const bindingReads = (s: BindingStatements, runner: SqlRunner, clock: Clock): Pick<BindingStore, 'listOf' | 'find' | 'listFor' | 'listContractsOf' | 'listLicensed' | 'boundAmong'> => ({
   async listOf(contractId, page) {
     return mapPage(await s.list<BindingRow>(runner, { contractId }, page), bindingOf)
   },
@@ -82,7 +84,7 @@ const bindingReads = (s: BindingStatements, runner: SqlRunner): Pick<BindingStor
     return clusterUids.length === 0 ? [] : (await contractsOf(runner, ownerId, clusterUids, now)).map(licensedBindingOf)
   },
   async listContractsOf(uid, limit) {
-    const rows = await runner.all<ContractRow & { readonly binding_id: number }>(s.contractsOfCluster, { uid, limit })
+    const rows = await runner.all<ContractRow & { readonly binding_id: number }>(s.contractsOfCluster, { uid, limit, now: clock.now().getTime() })
     return rows.map((row) => ({ contract: contractOf(row), clusterId: row.binding_id as ContractClusterId }))
   },
   async listLicensed(ownerId, now, page) {
@@ -109,10 +111,10 @@ const bindingReads = (s: BindingStatements, runner: SqlRunner): Pick<BindingStor
 })
 
 /** BindingStore over the tables contract_clusters, contract_cluster_tags and contract_cluster_intervals. */
-export const makeSqlBindingStore = (db: SqlDatabase): ((runner: SqlRunner) => BindingStore) => {
+export const makeSqlBindingStore = (db: SqlDatabase, clock: Clock): ((runner: SqlRunner) => BindingStore) => {
   const s = statementsOf(db)
   return (runner) => ({
-    ...bindingReads(s, runner),
+    ...bindingReads(s, runner, clock),
     async add({ id: contractId, ownerId }, bindings, at) {
       const bound = bindings.map(({ clusterUid, displayName }) => ({ contractId, uid: clusterUid, name: displayName, at: at.getTime() }))
       await s.add(runner, bound.map((each) => ({ ...each, ownerId })))

@@ -1,29 +1,23 @@
-import type { BoundCluster, Contract, ContractClusterId, ContractEmails, ContractId, ContractQuota } from '../../../core/contracts/types.ts'
+import type { BoundCluster, Contract, ContractClusterId, ContractEmails, ContractId } from '../../../core/contracts/types.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import type { LicensedBinding } from '../../../core/contracts/ports.ts'
 import type { ObjectRows } from '../kit/object-rows.ts'
 import type { Num } from '../kit/statement.ts'
+import type { DatedColumn, TermsRow } from './terms-in-force.ts'
+import { datedTermsOf } from './terms-in-force.ts'
 
 /** Where the objects of this part's types are. An account with contracts cannot be deleted. */
 export const contractObjectRows: ObjectRows = { type: 'contract', table: 'contracts', owner: 'owner_id', keepsAccount: true }
 
-/** A row of `contracts` joined with its owner. */
-export interface ContractRow {
+/** A row of `contracts` joined with its owner, with the terms that are in force. */
+export interface ContractRow extends Pick<TermsRow, DatedColumn> {
   readonly id: number
   readonly owner_id: number
   readonly owner_name: string
   readonly name: string
-  readonly product: string
-  readonly features: string
   readonly emails: string
-  readonly quota: string
-  readonly restrictions: string
-  readonly starts_at: number
-  readonly ends_at: number
-  readonly allows_offline: number
   readonly binds_new_clusters: number
-  readonly disables_analytics: number
-  readonly enables_client_billing: number
+  readonly terms_number: number
   readonly document_ref: string
   readonly document_name: string
   readonly document_type: string
@@ -31,42 +25,38 @@ export interface ContractRow {
   readonly revoked_at: number | null
   readonly reminded_45_at: number | null
   readonly reminded_10_at: number | null
+  readonly reminded_ends_at: number | null
   readonly created_at: number
   readonly version: number
 }
 
 export const contractColumns = [
-  'c.id', 'c.owner_id', 'c.name', 'c.product', 'c.features', 'c.emails', 'c.quota', 'c.restrictions', 'c.starts_at', 'c.ends_at',
-  'c.allows_offline', 'c.binds_new_clusters', 'c.disables_analytics', 'c.enables_client_billing',
+  'c.id', 'c.owner_id', 'c.name', 'c.emails', 'c.binds_new_clusters',
   'c.document_ref', 'c.document_name', 'c.document_type', 'c.document_size',
-  'c.revoked_at', 'c.reminded_45_at', 'c.reminded_10_at', 'c.created_at', 'c.version',
+  'c.revoked_at', 'c.reminded_45_at', 'c.reminded_10_at', 'c.reminded_ends_at', 'c.created_at', 'c.version',
 ] as const
 
 const instantOf = (at: number | null): Date | undefined => (at === null ? undefined : new Date(at))
 
+/** A reminder of another end than the present one is none. */
+const remindedAt = (row: ContractRow, at: number | null): Date | undefined => (row.reminded_ends_at === row.ends_at ? instantOf(at) : undefined)
+
 export const contractOf = (row: ContractRow): Contract => ({
+  ...datedTermsOf(row),
   id: row.id as ContractId,
   ownerId: row.owner_id as AccountId,
   ownerName: row.owner_name,
   name: row.name,
-  product: row.product,
-  features: JSON.parse(row.features) as readonly string[],
   emails: JSON.parse(row.emails) as ContractEmails,
-  quota: JSON.parse(row.quota) as ContractQuota,
-  restrictions: row.restrictions,
-  startsAt: new Date(row.starts_at),
-  endsAt: new Date(row.ends_at),
-  allowsOffline: row.allows_offline === 1,
   bindsNewClusters: row.binds_new_clusters === 1,
-  disablesAnalytics: row.disables_analytics === 1,
-  enablesClientBilling: row.enables_client_billing === 1,
+  termsNumber: row.terms_number,
   document:
     row.document_ref === ''
       ? undefined
       : { ref: row.document_ref, fileName: row.document_name, mediaType: row.document_type, size: Number(row.document_size) },
   revokedAt: instantOf(row.revoked_at),
-  remindedAt45Days: instantOf(row.reminded_45_at),
-  remindedAt10Days: instantOf(row.reminded_10_at),
+  remindedAt45Days: remindedAt(row, row.reminded_45_at),
+  remindedAt10Days: remindedAt(row, row.reminded_10_at),
   createdAt: new Date(row.created_at),
   version: row.version,
 })

@@ -32,6 +32,8 @@ import { migration as usageEvents } from './0031-usage-events.ts'
 import { migration as usageClusters } from './0032-usage-clusters.ts'
 import { migration as usageMonths } from './0033-usage-months.ts'
 import { migration as clustersSetNames } from './0034-clusters-set-names.ts'
+import { migration as contractsTerms } from './0040-contracts-terms.ts'
+import { migration as usageTerms } from './0041-usage-terms.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration in the order in which they run. New ones are appended. */
@@ -70,4 +72,6 @@ export const allMigrations: readonly Migration[] = [
   usageClusters,
   usageMonths,
   clustersSetNames,
+  contractsTerms,
+  usageTerms,
 ]

@@ -17,6 +17,12 @@ interface ClusterRow {
   readonly carried_month: number
 }
 
+interface NameRow {
+  readonly id: number
+  readonly display_name: string
+  readonly kept: string
+}
+
 const clusterOf = (row: ClusterRow): UsageCluster => ({
   id: row.id as UsageClusterId,
   ownerId: row.owner_id as AccountId,
@@ -51,6 +57,14 @@ const statementsOf = (db: SqlDatabase) => ({
         last_heard: k.raw('case when last_heard < ? then ? else last_heard end', [p('to'), p('to')]),
       }),
   ),
+  // The binding first: the last name of a cluster in the list is kept, and a record is better known.
+  boundNames: db.prepare((k) =>
+    k('usage_clusters as u').join('contract_clusters as b', (on) => on.on('b.owner_id', 'u.owner_id').on('b.cluster_uid', 'u.cluster_uid')).select('u.id', 'b.display_name', 'u.display_name as kept').orderBy('b.id'),
+  ),
+  recordedNames: db.prepare((k) =>
+    k('usage_clusters as u').join('clusters as r', (on) => on.on('r.owner_id', 'u.owner_id').on('r.uid', 'u.cluster_uid')).select('u.id', 'r.display_name', 'u.display_name as kept').orderBy('r.id'),
+  ),
+  keepName: db.prepare((k, p: Params<'id' | 'name'>) => k('usage_clusters').where('id', p('id')).update({ display_name: p('name') })),
   listOfOwner: db.prepare((k, p: Params<'ownerId' | 'after' | 'limit'>) =>
     k('usage_clusters').where('owner_id', p('ownerId')).andWhere('id', '>', p('after')).select('*').orderBy('id').limit(p('limit')),
   ),
@@ -81,6 +95,10 @@ export const makeSqlUsageClusterStore = (db: SqlDatabase): ((runner: SqlRunner) 
     },
     async extend(id, from, to) {
       await runner.run(s.extend, { id, from, to })
+    },
+    async keepNames() {
+      const rows = [...(await runner.all<NameRow>(s.boundNames, {})), ...(await runner.all<NameRow>(s.recordedNames, {}))]
+      for (const { id, display_name: name, kept } of new Map(rows.map((row) => [row.id, row])).values()) if (name !== kept) await runner.run(s.keepName, { id, name })
     },
     async listAfter(after, limit, ownerId) {
       const rows = ownerId === undefined ? await runner.all<ClusterRow>(s.listAfter, { after, limit }) : await runner.all<ClusterRow>(s.listOfOwner, { ownerId, after, limit })

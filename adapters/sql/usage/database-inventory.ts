@@ -3,6 +3,7 @@ import { getOrMake } from '../../../core/kernel/cache.ts'
 import type { DatabaseInventory, ReportedCluster, ReportedDatabase } from '../../../core/usage/views/ports.ts'
 import type { UsageClusterId, UsageObjectId } from '../../../core/usage/types.ts'
 import { pauseInLongTurn } from '../engine/event-loop-turns.ts'
+import { activeAt, inForce, joinInForce } from '../contracts/terms-in-force.ts'
 import { listSlots, paddedList } from '../kit/fragments.ts'
 import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import type { KindRow, NamespaceRow, ObjectRow } from './rows.ts'
@@ -24,7 +25,7 @@ interface ClusterRow {
 }
 
 const enabling = (k: Knex, p: Params<'owner' | 'now'>): Knex.QueryBuilder =>
-  k('contracts as c').where('c.owner_id', p('owner')).where('c.enables_client_billing', 1).where('c.starts_at', '<=', p('now')).where('c.ends_at', '>', p('now')).whereNull('c.revoked_at')
+  activeAt(joinInForce(k('contracts as c'), p('now')), p('now')).where('c.owner_id', p('owner')).whereRaw(`${inForce('enables_client_billing')} = 1`)
 
 type DatabaseRow = ObjectRow & KindRow
 const databaseColumns = [...objectColumns, ...kindColumns] as const

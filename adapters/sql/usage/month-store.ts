@@ -4,6 +4,7 @@ import type { ClusterMode, UnixSeconds, UsageMonthId, UsageProduct } from '../..
 import { withOwner } from '../contracts/contract-store.ts'
 import type { ContractRow } from '../contracts/rows.ts'
 import { contractOf } from '../contracts/rows.ts'
+import { inForce } from '../contracts/terms-in-force.ts'
 import { pauseInLongTurn } from '../engine/event-loop-turns.ts'
 import { insertRows } from '../kit/insert-rows.ts'
 import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
@@ -18,6 +19,7 @@ interface SegmentRow {
   readonly to_at: Num
   readonly mode: ClusterMode
   readonly contract_id: Num
+  readonly terms_number: number
 }
 
 /** Pieces that are deleted at once: about a megabyte, since other requests wait for it on SQLite. */
@@ -33,7 +35,7 @@ const reads = (db: SqlDatabase) => ({
   listSince: db.prepare((k, p: Params<'first'>) => k('usage_months as m').where('month', '>=', p('first')).where('is_published', true).select(...monthColumns).orderBy(['owner_id', 'month', 'revision'])),
   owners: db.prepare((k) => k('usage_clusters').select('owner_id').min('first_heard as first_heard').groupBy('owner_id').orderBy('owner_id')),
   segments: db.prepare((k, p: Params<'monthId' | 'clusterId' | 'product'>) =>
-    k('usage_segments').where({ month_id: p('monthId'), cluster_id: p('clusterId'), product: p('product') }).select('from_at', 'to_at', 'mode', 'contract_id').orderBy('from_at'),
+    k('usage_segments').where({ month_id: p('monthId'), cluster_id: p('clusterId'), product: p('product') }).select('from_at', 'to_at', 'mode', 'contract_id', 'terms_number').orderBy('from_at'),
   ),
   abandoned: db.prepare((k, p: Params<'ownerId' | 'month'>) => k('usage_months').where({ owner_id: p('ownerId'), month: p('month') }).whereNull('is_published').select('id').orderBy('id')),
 })
@@ -45,8 +47,8 @@ const writes = (db: SqlDatabase) => ({
       code_version: p('codeVersion'), generated_at: p('generatedAt'), is_published: null,
     }),
   ),
-  addSegments: insertRows(db, 'usage_segments', (p: Params<'monthId' | 'clusterId' | 'product' | 'from' | 'to' | 'mode' | 'contractId'>) => ({
-    month_id: p('monthId'), cluster_id: p('clusterId'), product: p('product'), from_at: p('from'), to_at: p('to'), mode: p('mode'), contract_id: p('contractId'),
+  addSegments: insertRows(db, 'usage_segments', (p: Params<'monthId' | 'clusterId' | 'product' | 'from' | 'to' | 'mode' | 'contractId' | 'termsNumber'>) => ({
+    month_id: p('monthId'), cluster_id: p('clusterId'), product: p('product'), from_at: p('from'), to_at: p('to'), mode: p('mode'), contract_id: p('contractId'), terms_number: p('termsNumber'),
   })),
   withdraw: db.prepare((k, p: Params<'id'>) => k('usage_months').where('id', p('id')).update({ is_published: null })),
   publish: db.prepare((k, p: Params<'id'>) => k('usage_months').where('id', p('id')).whereNull('is_published').whereNot('status', removed).update({ is_published: true })),
@@ -85,7 +87,7 @@ export const makeSqlMonthStore = (db: SqlDatabase): ((runner: SqlRunner) => Mont
       return insertId as UsageMonthId
     },
     async addSegments(monthId, segments) {
-      const rows = segments.map(({ clusterId, product, from, to, mode, contractId }) => ({ monthId, clusterId, product, from, to, mode, contractId }))
+      const rows = segments.map(({ clusterId, product, from, to, mode, contractId, termsNumber }) => ({ monthId, clusterId, product, from, to, mode, contractId, termsNumber }))
       for (let at = 0; at < rows.length; at += 1024) await s.addSegments(runner, rows.slice(at, at + 1024))
     },
     async segmentsOf(monthId, clusterId, product) {
@@ -129,6 +131,7 @@ const segmentOf = (row: SegmentRow, clusterId: Parameters<MonthStore['segmentsOf
   to: Number(row.to_at) as UnixSeconds,
   mode: row.mode,
   contractId: Number(row.contract_id),
+  termsNumber: row.terms_number,
 })
 
 interface UsedRow {
@@ -138,7 +141,9 @@ interface UsedRow {
 
 const compose = (db: SqlDatabase) => ({
   // The quota is JSON, in which no statement searches: the contracts in force are few, and their terms are read as a whole.
-  inForce: db.prepare((k, p: Params<'from' | 'to'>) => withOwner(k('contracts as c')).where('c.starts_at', '<', p('to')).where('c.ends_at', '>', p('from')).orderBy(['c.owner_id', 'c.id'])),
+  inForce: db.prepare((k, p: Params<'from' | 'to' | 'now'>) =>
+    withOwner(k, k('contracts as c'), p('now')).whereRaw(`${inForce('starts_at')} < ?`, [p('to')]).whereRaw(`${inForce('ends_at')} > ?`, [p('from')]).orderBy(['c.owner_id', 'c.id']),
+  ),
   find: db.prepare((k, p: Params<'contractId' | 'month'>) =>
     k('usage_contract_months').where({ contract_id: p('contractId'), month: p('month') }).select('milli_cpu_seconds', 'mebibyte_seconds'),
   ),
@@ -155,8 +160,8 @@ const compose = (db: SqlDatabase) => ({
 export const makeSqlConsumptionStore = (db: SqlDatabase): ((runner: SqlRunner) => ConsumptionStore) => {
   const s = compose(db)
   return (runner) => ({
-    async listWithQuota(from, to) {
-      const rows = await runner.all<ContractRow>(s.inForce, { from: from.getTime(), to: to.getTime() })
+    async listWithQuota(from, to, now) {
+      const rows = await runner.all<ContractRow>(s.inForce, { from: from.getTime(), to: to.getTime(), now: now.getTime() })
       return rows.map(contractOf).filter(({ quota }) => quota.enabled)
     },
     async find(contractId, month) {

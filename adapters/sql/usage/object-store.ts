@@ -1,5 +1,5 @@
 import type { ObjectChange, ObjectChangeType } from '../../../core/usage/events/types.ts'
-import type { ObjectUid, StoredObject, UsageChangeStore, UsageObjectStore } from '../../../core/usage/events/ports.ts'
+import type { NewObject, ObjectUid, StoredObject, UsageChangeStore, UsageObjectStore } from '../../../core/usage/events/ports.ts'
 import type { UnixSeconds, UsageKindId, UsageObjectId } from '../../../core/usage/types.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
 import { chunksOf, listSlots, paddedList } from '../kit/fragments.ts'
@@ -73,6 +73,12 @@ export const makeSqlUsageObjectStore = (db: SqlDatabase): ((runner: SqlRunner) =
   const update = insertRows(db, 'usage_objects', (p: Params<ObjectBind | 'id'>) => ({ id: p('id'), ...writtenColumns(p) }), (rows) =>
     rows.onConflict('id').merge(['deleted_at', 'trial_ends_at', 'last_heard_day', 'sends_heartbeats']),
   )
+  const claimTrial = insertRows(db, 'usage_trials', (p: Params<'objectId' | 'clusterId' | 'uid' | 'kindId' | 'namespace' | 'name' | 'createdAt'>) => ({
+    object_id: p('objectId'), cluster_id: p('clusterId'), object_uid: p('uid'), kind_id: p('kindId'), namespace: p('namespace'), name: p('name'), created_at: p('createdAt'),
+  }), (rows) => rows.onConflict('object_id').ignore())
+  /** Keeps who was reported as a trial: a few objects, so that other reports cost no statement. */
+  const claimTrials = (runner: SqlRunner, objects: readonly (NewObject & { readonly id: UsageObjectId })[]): Promise<void> =>
+    claimTrial(runner, objects.filter(({ trialEndsAt }) => trialEndsAt !== undefined).map(({ id: objectId, clusterId, uid, kindId, namespace, name, createdAt }) => ({ objectId, clusterId, uid, kindId, namespace, name, createdAt })))
   return (runner) => ({
     async find(uids) {
       return (await find(runner, uids.map(({ clusterId, uid }) => [clusterId, uid]))).map(storedOf)
@@ -84,10 +90,13 @@ export const makeSqlUsageObjectStore = (db: SqlDatabase): ((runner: SqlRunner) =
         if (isUniqueViolation(error, 'object_uid')) return undefined
         throw error
       }
-      return idsOf(runner, objects)
+      const inserted = await idsOf(runner, objects)
+      await claimTrials(runner, objects.map((object, index) => ({ ...object, id: inserted[index] as UsageObjectId })))
+      return inserted
     },
     async update(objects) {
       await update(runner, objects.map((object) => ({ id: object.id, ...objectBinds(object) })))
+      await claimTrials(runner, objects)
     },
   })
 }

@@ -1,12 +1,11 @@
 import { distribution } from '../../../core/clusters/hubs/types.ts'
-import type { Contract } from '../../../core/contracts/types.ts'
+import type { ContractId } from '../../../core/contracts/types.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import { textAt } from '../../../core/kernel/json.ts'
 import type { ClusterFacts, OwnerFacts, ReadWindow, ReportedObject, UsageInputs } from '../../../core/usage/months/ports.ts'
-import type { ClusterMode, MonthKey, UnixSeconds, UsageClusterId, UsageKind } from '../../../core/usage/types.ts'
-import { withOwner } from '../contracts/contract-store.ts'
-import type { ContractRow } from '../contracts/rows.ts'
-import { contractOf } from '../contracts/rows.ts'
+import type { BilledContract, ClusterMode, MonthKey, TrialClaim, UnixSeconds, UsageClusterId, UsageKind, UsageObjectId } from '../../../core/usage/types.ts'
+import type { TermsRow } from '../contracts/terms-in-force.ts'
+import { newestColumns, versionColumns, versionOf } from '../contracts/terms-in-force.ts'
 import { pauseInLongTurn } from '../engine/event-loop-turns.ts'
 import { chunksOf, listSlots, paddedList } from '../kit/fragments.ts'
 import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
@@ -209,8 +208,38 @@ interface BindingRow {
   readonly bound_to: Num | null
 }
 
+interface NewestRow extends Omit<TermsRow, 'to_at' | 'superseded_at'> {
+  readonly name: string
+  readonly revoked_at: Num | null
+}
+interface TrialRow extends KindRow {
+  readonly object_id: Num
+  readonly cluster_id: Num
+  readonly object_uid: string
+  readonly namespace: string
+  readonly name: string
+  readonly created_at: Num
+}
+
+const billedContractOf = (row: NewestRow, earlier: readonly TermsRow[]): BilledContract => ({
+  id: Number(row.contract_id) as ContractId,
+  name: row.name,
+  revokedAt: row.revoked_at === null ? undefined : new Date(Number(row.revoked_at)),
+  timeline: [...earlier.map(versionOf), versionOf(row)],
+})
+
+const trialOf = (row: TrialRow): TrialClaim => ({
+  ...kindOf(row),
+  objectId: Number(row.object_id) as UsageObjectId,
+  clusterId: Number(row.cluster_id) as UsageClusterId,
+  uid: row.object_uid,
+  namespace: row.namespace,
+  name: row.name,
+  createdAt: Number(row.created_at) as UnixSeconds,
+})
+
 const composeFacts = (db: SqlDatabase) => ({
-  clusters: db.prepare((k, p: Params<'ownerId'>) => k('usage_clusters').where('owner_id', p('ownerId')).select('id', 'cluster_uid').orderBy('cluster_uid')),
+  clusters: db.prepare((k, p: Params<'ownerId'>) => k('usage_clusters').where('owner_id', p('ownerId')).select('id', 'cluster_uid', 'display_name').orderBy('cluster_uid')),
   bound: db.prepare((k, p: Params<'ownerId'>) => k('contract_clusters').where('owner_id', p('ownerId')).select('cluster_uid as uid', 'display_name').orderBy('id')),
   recorded: db.prepare((k, p: Params<'ownerId'>) => k('clusters').where('owner_id', p('ownerId')).select('uid', 'display_name').orderBy('id')),
   presence: db.prepare((k, p: Params<'ownerId' | 'first' | 'last'>) =>
@@ -234,10 +263,17 @@ const composeFacts = (db: SqlDatabase) => ({
     k('contracts as c').join('contract_cluster_intervals as i', 'i.contract_id', 'c.id').where('c.owner_id', p('ownerId')).where('i.bound_from', '<', p('endMs'))
       .select('i.contract_id', 'i.cluster_uid', 'i.bound_from', 'i.bound_to').orderBy('i.id'),
   ),
-  contracts: db.prepare((k, p: Params<'ownerId'>) => withOwner(k('contracts as c')).where('c.owner_id', p('ownerId')).orderBy('c.id')),
+  contracts: db.prepare((k, p: Params<'ownerId'>) => k('contracts as c').where('c.owner_id', p('ownerId')).select(...newestColumns, 'c.name', 'c.revoked_at').orderBy('c.id')),
+  earlierTerms: db.prepare((k, p: Params<'ownerId'>) =>
+    k('contracts as c').join('contract_terms as v', 'v.contract_id', 'c.id').where('c.owner_id', p('ownerId')).whereNull('v.superseded_at').select(...versionColumns).orderBy(['c.id', 'v.from_at']),
+  ),
+  trialClaims: db.prepare((k, p: Params<'ownerId' | 'end'>) =>
+    k('usage_clusters as c').join('usage_trials as t', 't.cluster_id', 'c.id').join('usage_kinds as k', 'k.id', 't.kind_id').where('c.owner_id', p('ownerId')).where('t.created_at', '<', p('end'))
+      .select('t.object_id', 't.cluster_id', 't.object_uid', 't.namespace', 't.name', 't.created_at', ...kindColumns),
+  ),
 })
 
-/** Returns the function that reads what divides the time of the clusters of an owner: nine statements, however many clusters there are. */
+/** Returns the function that reads what divides the time of the clusters of an owner: eleven statements, however many clusters there are. */
 const makeFactsOf = (db: SqlDatabase): ((runner: SqlRunner, ownerId: AccountId, window: ReadWindow) => Promise<OwnerFacts>) => {
   const s = composeFacts(db)
   return async (runner, ownerId, { firstPresence, lastPresence, to, outagesFrom }) => {
@@ -250,18 +286,20 @@ const makeFactsOf = (db: SqlDatabase): ((runner: SqlRunner, ownerId: AccountId, 
     const namespaces = Map.groupBy(await runner.all<ClientNamespaceRow>(s.clientNamespaces, { ownerId, label: `%"${distribution.clientOrgLabel}":%` }), (row) => Number(row.cluster_id))
     const outages = await runner.all<OutageRow>(s.outages, binds)
     const bindings = Map.groupBy(await runner.all<BindingRow>(s.bindings, binds), (row) => row.cluster_uid)
-    const contracts: readonly Contract[] = (await runner.all<ContractRow>(s.contracts, binds)).map(contractOf)
-    const clusters = (await runner.all<{ readonly id: Num; readonly cluster_uid: string }>(s.clusters, binds)).map(({ id, cluster_uid: uid }): ClusterFacts => ({
+    const earlier = Map.groupBy(await runner.all<TermsRow>(s.earlierTerms, binds), (row) => Number(row.contract_id))
+    const contracts = (await runner.all<NewestRow>(s.contracts, binds)).map((row) => billedContractOf(row, earlier.get(Number(row.contract_id)) ?? []))
+    const trialClaims = (await runner.all<TrialRow>(s.trialClaims, binds)).map(trialOf)
+    const clusters = (await runner.all<{ readonly id: Num; readonly cluster_uid: string; readonly display_name: string }>(s.clusters, binds)).map(({ id, cluster_uid: uid, display_name: kept }): ClusterFacts => ({
       id: Number(id) as UsageClusterId,
       uid,
-      displayName: names.get(uid) ?? uid,
+      displayName: names.get(uid) ?? (kept === '' ? uid : kept),
       presence: (presence.get(Number(id)) ?? []).map((row) => ({ month: row.month as MonthKey, bits: row.hours })),
       outages: outages.filter((row) => row.cluster_uid === '' || row.cluster_uid === uid).map(spanOf),
       modeChanges: (modes.get(Number(id)) ?? []).map(modeOf),
       bindings: (bindings.get(uid) ?? []).map(bindingOf),
       clientNamespaces: (namespaces.get(Number(id)) ?? []).filter(isOfClient).map(({ namespace_uid: namespaceUid, namespace: clientOrg }) => ({ namespaceUid, clientOrg })),
     }))
-    return { clusters, contracts }
+    return { clusters, contracts, trialClaims }
   }
 }
 

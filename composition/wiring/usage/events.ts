@@ -28,6 +28,7 @@ import {
   newEventTally,
   UsageEventTallyToken,
 } from '../../../core/usage/events/reports.ts'
+import { UsageReportersToken } from '../../../core/usage/events/reporters.ts'
 import { UsageClusterStoreToken, UsageEventUnitOfWorkToken, UsageKindStoreToken, UsageRetentionToken, UsageUpkeepUnitOfWorkToken } from '../../../core/usage/events/ports.ts'
 import { makeRecentlyHeard } from '../../../core/usage/events/recently-heard.ts'
 import { makeRecordEvents } from '../../../core/usage/events/recording.ts'
@@ -64,6 +65,7 @@ export const provideUsageEvents: Provide = (container, boot) => {
     makeSqlUnitOfWork(database, (tx, audit) => ({ outages: outages(tx), audit }), makeSqlAuditTrail(database, resolve(AuditChainToken))),
   )
   container.provideValue(UsageEventTallyToken, newEventTally())
+  container.provideValue(UsageReportersToken, { includePeople: boot.settings.usageReporters === 'anyone' })
   container.provide(EventReportsToken, (resolve) => {
     const [clock, caches] = [resolve(ClockToken), resolve(CachesToken)]
     const recent = makeRecentlyHeard(caches)

@@ -285,7 +285,7 @@ const deleteWithin = async ({ organizations, audit }: OrganizationStores, id: Or
   if (blocking.length > 0) {
     const errors = blocking.map(({ type, name }) => `${type} ${name}`)
     const named = `${errors.slice(0, 5).join(', ')}${errors.length > 5 ? ' and more' : ''}`
-    return left(OrganizationInUse(`The organization still owns things. Remove them first: ${named}.`, { errors }))
+    return left(OrganizationInUse(`The organization cannot be deleted while it owns ${named}.`, { errors }))
   }
   await organizations.remove(id)
   await audit.record(auditOfOrganization(organization, 'organization.deleted'))

@@ -42,6 +42,8 @@ export interface UsageClusterStore {
   lock(ids: readonly UsageClusterId[]): Promise<void>
   /** Extends the time from the first to the last heard hour. */
   extend(id: UsageClusterId, from: UnixSeconds, to: UnixSeconds): Promise<void>
+  /** Stores the names that records and bindings have for clusters, where they differ: reports show them after both are removed. */
+  keepNames(): Promise<void>
   /** Returns the clusters after an id, by id: of one owner if it is given. */
   listAfter(after: number, limit: number, ownerId?: AccountId): Promise<readonly UsageCluster[]>
 }

@@ -1,12 +1,10 @@
-import type { Contract } from '../../contracts/types.ts'
 import { heardHours } from '../events/presence.ts'
 import { laterByMonths, monthEnd, monthStart } from '../month.ts'
-import type { MonthKey, UnixSeconds, UsageProduct, UsageSegment } from '../types.ts'
+import type { BilledContract, MonthKey, UnixSeconds, UsageProduct, UsageSegment } from '../types.ts'
 import { usageProducts } from '../types.ts'
-import { coverageOf, covers } from './coverage.ts'
+import { coveragesOf } from './coverage.ts'
 import type { ClusterFacts, ReadWindow } from './ports.ts'
 import { heardSpans, longestSilenceSeconds } from './presence.ts'
-import type { Coverage } from './segments.ts'
 import { segmentsOf } from './segments.ts'
 
 /** Returns what is read for a month. */
@@ -20,16 +18,10 @@ export const readWindow = (month: MonthKey): ReadWindow => ({
 })
 
 /** Returns the segments of each product in a cluster. */
-export const segmentsOfCluster = (facts: ClusterFacts, contracts: readonly Contract[], month: MonthKey, asOf: UnixSeconds): ReadonlyMap<UsageProduct, readonly UsageSegment[]> => {
+export const segmentsOfCluster = (facts: ClusterFacts, contracts: readonly BilledContract[], month: MonthKey, asOf: UnixSeconds): ReadonlyMap<UsageProduct, readonly UsageSegment[]> => {
   const window = { from: monthStart(month), to: monthEnd(month) }
   const hours = facts.presence.flatMap((each) => heardHours(each.month, each.bits))
   const heard = heardSpans({ hours, outages: facts.outages, asOf })
-  const coverages = facts.bindings.flatMap((binding): readonly { readonly contract: Contract; readonly coverage: Coverage }[] => {
-    const contract = contracts.find(({ id }) => id === binding.contractId)
-    return contract === undefined ? [] : [{ contract, coverage: coverageOf(contract, binding) }]
-  })
   const times = { clusterId: facts.id, heard, modeChanges: facts.modeChanges }
-  return new Map(
-    usageProducts.map((product) => [product, segmentsOf(times, product, coverages.filter(({ contract }) => covers(contract, product)).map(({ coverage }) => coverage), window)]),
-  )
+  return new Map(usageProducts.map((product) => [product, segmentsOf(times, product, coveragesOf(contracts, facts.bindings, product), window)]))
 }

@@ -13,6 +13,7 @@ import { monthEnd, monthOf, monthStart, monthText } from '../month.ts'
 import type { ConsumptionStore, UsageInputs } from './ports.ts'
 import { readWindow, segmentsOfCluster } from './cluster-time.ts'
 import { eachPiece, parseIntervals } from './roll-up.ts'
+import { trialsOf, withTrial } from './trials.ts'
 
 /** The stores of an alert, in one transaction. */
 export interface ConsumptionStores {
@@ -51,13 +52,14 @@ const consumptionOf = async (inputs: UsageInputs, contracts: readonly Contract[]
   if (first === undefined) return new Map()
   const window = readWindow(month)
   const facts = await inputs.factsOf(first.ownerId, window)
+  const trials = trialsOf(facts)
   for (const cluster of facts.clusters) {
     if (!cluster.bindings.some(({ contractId }) => used.has(contractId))) continue
     const segments = segmentsOfCluster(cluster, facts.contracts, month, unixSeconds(now) as UnixSeconds)
     for await (const objects of inputs.objectsOf(cluster.id, window)) {
       signal.throwIfAborted()
       for (const { object, intervals } of objects) {
-        eachPiece(parseIntervals(intervals), segments.get(object.product) ?? [], object.trialEndsAt, ({ use, contractId, from, to, milliCpu, memoryMib }) => {
+        eachPiece(parseIntervals(intervals), segments.get(object.product) ?? [], withTrial(object, trials).trialEndsAt, ({ use, contractId, from, to, milliCpu, memoryMib }) => {
           const sum = used.get(contractId)
           if (sum === undefined || use === 'trial' || use === 'free') return
           sum.cpu += BigInt(milliCpu * (to - from))
@@ -83,7 +85,7 @@ const mailTo = (to: string, { name, ownerId, ownerName, quota }: Contract, month
 
 /**
  * Computes what contracts with a quota have used in the current month, and mails the people of a contract when a threshold is reached, once
- * for each threshold and month. The mail is posted in the transaction that records the alert, so that it is sent once, also
+ * for each threshold and month; of several that are reached at the same time, only about the highest. The mail is posted in the transaction that records the alert, so that it is sent once, also
  * by concurrent runs.
  */
 export const makeUpdateConsumption =
@@ -91,7 +93,7 @@ export const makeUpdateConsumption =
   async (call: Call): Promise<void> => {
     const now = clock.now()
     const month = currentMonth(now)
-    const contracts = await consumption.listWithQuota(new Date(monthStart(month) * 1000), new Date(monthEnd(month) * 1000))
+    const contracts = await consumption.listWithQuota(new Date(monthStart(month) * 1000), new Date(monthEnd(month) * 1000), now)
     for (const [, own] of Map.groupBy(contracts, ({ ownerId }) => ownerId)) {
       const used = await consumptionOf(inputs, own, month, now, call.signal)
       for (const contract of own) {
@@ -107,10 +109,11 @@ const record = async ({ unitOfWork }: Pick<ConsumptionDeps, 'unitOfWork'>, call:
   const isReached = (threshold: number): boolean => quota.limit > 0 && Number(used) >= quota.limit * 10 * threshold
   const outcome = await unitOfWork.run<never, void>(call, async (stores) => {
     await stores.consumption.set(contract.id, month, amount, now)
-    for (const threshold of quota.alertThresholds.filter(isReached)) {
-      if (!(await stores.consumption.markAlerted(contract.id, month, threshold, now))) continue
-      for (const to of new Set([...emails.usageAlertClient, ...emails.usageAlertAdmin])) await stores.mail.post(mailTo(to, contract, month, threshold, used))
-    }
+    const fresh: number[] = []
+    for (const threshold of quota.alertThresholds.filter(isReached)) if (await stores.consumption.markAlerted(contract.id, month, threshold, now)) fresh.push(threshold)
+    // One mail about the highest of those that were reached since the last time: it says what the others would say.
+    if (fresh.length === 0) return right(undefined)
+    for (const to of new Set([...emails.usageAlertClient, ...emails.usageAlertAdmin])) await stores.mail.post(mailTo(to, contract, month, Math.max(...fresh), used))
     return right(undefined)
   })
   if (!isRight(outcome)) throw new Error('The consumption of a contract was not recorded.')

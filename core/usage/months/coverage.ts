@@ -1,6 +1,6 @@
-import type { Contract } from '../../contracts/types.ts'
+import type { Contract, TermsVersion } from '../../contracts/types.ts'
 import { secondOf } from '../month.ts'
-import type { UnixSeconds, UsageProduct } from '../types.ts'
+import type { BilledContract, UnixSeconds, UsageProduct } from '../types.ts'
 import type { Span } from './presence.ts'
 import type { Coverage } from './segments.ts'
 
@@ -27,22 +27,37 @@ export interface BindingTime {
 
 const endOfTime = Number.MAX_SAFE_INTEGER as UnixSeconds
 
-/** Returns when a contract is in force: from its start to its end or revocation. Instants are rounded down to seconds. */
-export const inForceOf = ({ startsAt, endsAt, revokedAt }: Pick<Contract, 'startsAt' | 'endsAt' | 'revokedAt'>): Span => ({
-  from: secondOf(startsAt),
-  to: Math.min(secondOf(endsAt), revokedAt === undefined ? endOfTime : secondOf(revokedAt)) as UnixSeconds,
-})
+const earliest = (...instants: readonly (Date | undefined)[]): UnixSeconds =>
+  Math.min(endOfTime, ...instants.flatMap((instant) => (instant === undefined ? [] : [secondOf(instant)]))) as UnixSeconds
 
 /**
- * Returns when a contract covers a cluster by a binding: from the later of its start and the beginning of the binding to the earliest of its
- * end, its revocation and the end of the binding. Instants are rounded down to seconds.
+ * Returns when a contract is in force by a version of its terms: from the later of the start and the beginning of the version to the earliest of the
+ * end, the revocation and the end of the version. Instants are rounded down to seconds.
  */
-export const coverageOf = (contract: Pick<Contract, 'id' | 'startsAt' | 'endsAt' | 'revokedAt'>, { boundFrom, boundTo }: BindingTime): Coverage => {
-  const { from, to } = inForceOf(contract)
+export const inForceOf = ({ revokedAt }: Pick<Contract, 'revokedAt'>, { startsAt, endsAt, from, to }: Pick<TermsVersion, 'startsAt' | 'endsAt' | 'from' | 'to'>): Span => ({
+  from: Math.max(secondOf(startsAt), secondOf(from)) as UnixSeconds,
+  to: earliest(endsAt, revokedAt, to),
+})
+
+/** Returns when a contract covers a cluster by a binding and a version of its terms: while it is in force by it and the cluster is bound. */
+export const coverageOf = (
+  contract: Pick<Contract, 'id' | 'revokedAt'>,
+  version: Pick<TermsVersion, 'number' | 'startsAt' | 'endsAt' | 'from' | 'to'>,
+  { boundFrom, boundTo }: BindingTime,
+): Coverage => {
+  const { from, to } = inForceOf(contract, version)
   return {
     contractId: contract.id,
+    termsNumber: version.number,
     boundFrom: secondOf(boundFrom),
     from: Math.max(from, secondOf(boundFrom)) as UnixSeconds,
-    to: (boundTo === undefined ? to : Math.min(to, secondOf(boundTo))) as UnixSeconds,
+    to: boundTo === undefined ? to : (Math.min(to, secondOf(boundTo)) as UnixSeconds),
   }
 }
+
+/** Returns when contracts cover a product on the cluster of these bindings, by the versions of their terms that name it. */
+export const coveragesOf = (contracts: readonly BilledContract[], bindings: readonly BindingTime[], product: UsageProduct): readonly Coverage[] =>
+  bindings.flatMap((binding) => {
+    const contract = contracts.find(({ id }) => id === binding.contractId)
+    return contract === undefined ? [] : contract.timeline.filter((version) => covers(version, product)).map((version) => coverageOf(contract, version, binding))
+  })

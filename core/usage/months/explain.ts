@@ -14,6 +14,7 @@ import { UsageMonthMissing } from './ports.ts'
 import { readWindow } from './cluster-time.ts'
 import type { UsagePiece } from './roll-up.ts'
 import { eachPiece, parseIntervals } from './roll-up.ts'
+import { trialsOf, withTrial } from './trials.ts'
 
 /** Which figure is explained: the use of a product in one cluster, narrowed as far as the filters are given. */
 export interface ExplainInput {
@@ -60,15 +61,15 @@ export const makeExplain =
     const { ownerId, month: key, product, clusterUid } = input
     const month = await months.newest(ownerId, key)
     if (month === undefined) return left(UsageMonthMissing(`The month ${monthText(key)} was not closed yet.`))
-    const { clusters } = await inputs.factsOf(ownerId, readWindow(key))
-    const cluster = clusters.find(({ uid }) => uid === clusterUid)
+    const facts = await inputs.factsOf(ownerId, readWindow(key))
+    const cluster = facts.clusters.find(({ uid }) => uid === clusterUid)
     if (cluster === undefined) return left(UsageMonthMissing(`No cluster with the UID ${clusterUid} reports usage to the account.`))
     const segments = await months.segmentsOf(month.id, cluster.id, product)
     const sums = noAmounts()
     return right({
       month,
       segments,
-      pieces: piecesOf(inputs, input, cluster.id, segments, sums),
+      pieces: piecesOf(inputs, input, { clusterId: cluster.id, segments, trials: trialsOf(facts) }, sums),
       hasChanged: async () => differs(key, sums, await figuresOf(views, month, product, clusterUid)),
     })
   }
@@ -77,13 +78,13 @@ export const makeExplain =
 async function* piecesOf(
   inputs: UsageInputs,
   { product, month, objectUid, contractId, use }: ExplainInput,
-  clusterId: UsageSegment['clusterId'],
-  segments: readonly UsageSegment[],
+  { clusterId, segments, trials }: { readonly clusterId: UsageSegment['clusterId']; readonly segments: readonly UsageSegment[]; readonly trials: ReturnType<typeof trialsOf> },
   sums: Amounts,
 ): AsyncGenerator<readonly ExplainedPiece[]> {
   for await (const objects of inputs.objectsOf(clusterId, readWindow(month))) {
     const pieces: ExplainedPiece[] = []
-    for (const { object, intervals } of objects) {
+    for (const { object: reported, intervals } of objects) {
+      const object = withTrial(reported, trials)
       if (object.product !== product) continue
       const isAsked = objectUid === undefined || object.uid === objectUid
       eachPiece(parseIntervals(intervals), segments, object.trialEndsAt, (piece) => {

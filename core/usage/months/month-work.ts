@@ -1,7 +1,7 @@
-import type { Contract } from '../../contracts/types.ts'
 import { getOrMake } from '../../kernel/cache.ts'
 import { monthEnd, monthStart } from '../month.ts'
 import type {
+  BilledContract,
   MonthKey,
   UnixSeconds,
   UsageClass,
@@ -21,6 +21,7 @@ import { readWindow, segmentsOfCluster } from './cluster-time.ts'
 import type { ClusterFacts, ReportedObject, SpoolId, SpoolRange, Spools, SpoolWriter, UsageInputs } from './ports.ts'
 import { addDays, DaySums, parseIntervals, sumOfDays, usageOfObject } from './roll-up.ts'
 import { modesIn } from './segments.ts'
+import { withTrial } from './trials.ts'
 import type { DayUsage, ObjectUsage, ProductMonth } from './usage-types.ts'
 
 /** A digest to which texts are added. Texts end with a line break and have no other, so that no two lists of texts have the same digest. */
@@ -39,7 +40,9 @@ export interface Stop {
 /** Clusters whose objects are to be read. Tasks and results can be sent to a thread. */
 export interface GatherTask {
   readonly clusters: readonly ClusterFacts[]
-  readonly contracts: readonly Contract[]
+  readonly contracts: readonly BilledContract[]
+  /** Of all clusters: the objects that are trials. */
+  readonly trials: ReadonlySet<UsageObjectId>
   readonly month: MonthKey
   readonly asOf: UnixSeconds
   /** One for each of `usageProducts`. No other task uses them at the same time. */
@@ -123,7 +126,7 @@ interface Spooling {
   lines: string[]
 }
 
-const gatherCluster = async ({ inputs, spools, digest }: MonthWorkDeps, { contracts, month, asOf, spools: ids }: GatherTask, cluster: ClusterFacts, stop: Stop): Promise<GatheredCluster & { readonly days: readonly DayUsage[] }> => {
+const gatherCluster = async ({ inputs, spools, digest }: MonthWorkDeps, { contracts, trials, month, asOf, spools: ids }: GatherTask, cluster: ClusterFacts, stop: Stop): Promise<GatheredCluster & { readonly days: readonly DayUsage[] }> => {
   const segments = segmentsOfCluster(cluster, contracts, month, asOf)
   const days = new DaySums(month)
   const spooling = new Map<UsageProduct, Spooling>()
@@ -132,10 +135,10 @@ const gatherCluster = async ({ inputs, spools, digest }: MonthWorkDeps, { contra
   let objectCount = 0
   for await (const objects of inputs.objectsOf(cluster.id, readWindow(month))) {
     stop.throwIfAborted()
-    for (const each of objects) {
-      const { object, intervals } = each
+    for (const { object: reported, intervals } of objects) {
+      const object = withTrial(reported, trials)
       addDays(days, object, parseIntervals(intervals), segments.get(object.product) ?? [])
-      spoolingOf(object.product).lines.push(lineOf(each))
+      spoolingOf(object.product).lines.push(lineOf({ object, intervals }))
     }
     objectCount += objects.length
     for (const each of spooling.values()) {

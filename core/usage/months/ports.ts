@@ -4,7 +4,7 @@ import type { AccountId, Brand } from '../../kernel/ids.ts'
 import type { Call } from '../../kernel/principal.ts'
 import { token } from '../../kernel/token.ts'
 import type { AuditTrail, UnitOfWork } from '../../kernel/unit-of-work.ts'
-import type { MonthKey, UnixSeconds, UsageClusterId, UsageMonth, UsageMonthId, UsageMonthStatus, UsageObject, UsageProduct, UsageSegment } from '../types.ts'
+import type { BilledContract, MonthKey, TrialClaim, UnixSeconds, UsageClusterId, UsageMonth, UsageMonthId, UsageMonthStatus, UsageObject, UsageProduct, UsageSegment } from '../types.ts'
 import type { BindingTime } from './coverage.ts'
 import type { Span } from './presence.ts'
 import type { ModeChange } from './segments.ts'
@@ -29,7 +29,7 @@ export const UsageMonthMissing = defineFailure(
 export interface ClusterFacts {
   readonly id: UsageClusterId
   readonly uid: string
-  /** Of the record of the cluster or its binding; the UID if there is neither. */
+  /** Of the record of the cluster or its binding; if there is neither, the last one that was known, and the UID without one. */
   readonly displayName: string
   /** The hours in which it was heard, as bits, ascending by month. */
   readonly presence: readonly { readonly month: MonthKey; readonly bits: Uint8Array }[]
@@ -45,7 +45,9 @@ export interface OwnerFacts {
   /** Ascending by UID. */
   readonly clusters: readonly ClusterFacts[]
   /** All contracts of the owner, ascending by id. */
-  readonly contracts: readonly Contract[]
+  readonly contracts: readonly BilledContract[]
+  /** The objects that were reported as trials, whether they are ones or not. In any order. */
+  readonly trialClaims: readonly TrialClaim[]
 }
 
 /** An object with its intervals in a month. */
@@ -187,11 +189,11 @@ export const MonthReportToken = token<MonthReport>('usage.MonthReport')
 
 /** What contracts have used so far in a month. */
 export interface ConsumptionStore {
-  /** Returns the contracts of all accounts that have a quota and whose start and end are around a time between two instants. */
-  listWithQuota(from: Date, to: Date): Promise<readonly Contract[]>
+  /** Returns the contracts of all accounts whose terms of now have a quota, and a start and an end around a time between two instants. */
+  listWithQuota(from: Date, to: Date, now: Date): Promise<readonly Contract[]>
   find(contractId: number, month: MonthKey): Promise<{ readonly milliCpuSeconds: bigint; readonly mebibyteSeconds: bigint } | undefined>
   set(contractId: number, month: MonthKey, used: { readonly milliCpuSeconds: bigint; readonly mebibyteSeconds: bigint }, at: Date): Promise<void>
-  /** Returns false if the alert was sent before. */
+  /** Returns false if the threshold was recorded as reached before. */
   markAlerted(contractId: number, month: MonthKey, threshold: number, at: Date): Promise<boolean>
 }
 export const ConsumptionStoreToken = token<ConsumptionStore>('usage.ConsumptionStore')

@@ -1,18 +1,20 @@
 import { mapWithin } from '../../kernel/concurrency.ts'
 import type { SettleMonth } from '../events/ports.ts'
-import type { MonthKey, UsageProduct, UsageSegment } from '../types.ts'
+import type { BilledContract, MonthKey, UsageProduct, UsageSegment } from '../types.ts'
 import { usageProducts } from '../types.ts'
 import { monthEnd, monthStart } from '../month.ts'
 import type { ViewsPart } from '../views/build-views.ts'
 import { viewsPartsOf } from '../views/build-views.ts'
 import { readWindow } from './cluster-time.ts'
-import { coverageOf, covers, inForceOf } from './coverage.ts'
+import { coveragesOf, covers, inForceOf } from './coverage.ts'
 import type { GatheredCluster, MonthWork, RunningDigest, SpooledCluster, ViewsTask } from './month-work.ts'
 import type { ClusterFacts, GatheredMonth, GatherInput, OwnerFacts, SpoolId, Spools, UsageInputs } from './ports.ts'
+import type { Span } from './presence.ts'
 import { clipped } from './presence.ts'
 import { sumOfDays } from './roll-up.ts'
 import { modesIn } from './segments.ts'
-import type { ClusterInMonth, ContractInMonth, DayUsage } from './usage-types.ts'
+import { trialsOf } from './trials.ts'
+import type { ClusterInMonth, ContractInMonth, DayUsage, TermsInMonth } from './usage-types.ts'
 
 /** What was read of a month into spools of this process. */
 export interface SpooledMonth extends GatheredMonth {
@@ -47,6 +49,7 @@ export const makeGatherMonth = ({ inputs, settle, spools, digest, work }: Gather
   }
   try {
     const { clusters, contracts } = facts
+    const trials = trialsOf(facts)
     const size = Math.min(clustersOfTask, Math.max(1, Math.ceil(clusters.length / (work.lanes.gather * tasksOfLane))))
     const chunks = Array.from({ length: Math.ceil(clusters.length / size) }, (_, index) => clusters.slice(index * size, (index + 1) * size))
     const lanes = Math.min(work.lanes.gather, Math.max(1, chunks.length))
@@ -55,7 +58,7 @@ export const makeGatherMonth = ({ inputs, settle, spools, digest, work }: Gather
     const gathered = await mapWithin(chunks, lanes, async (chunk, _index, lane) => {
       signal.throwIfAborted()
       const own = opened.slice(lane * usageProducts.length, (lane + 1) * usageProducts.length)
-      const each = await work.gather({ clusters: chunk, contracts, month, asOf, spools: own }, signal)
+      const each = await work.gather({ clusters: chunk, contracts, trials, month, asOf, spools: own }, signal)
       done += chunk.length
       onProgress(done, clusters.length)
       return each
@@ -106,8 +109,6 @@ const productOf = (facts: OwnerFacts, read: readonly GatheredCluster[], product:
   return { product, month, spooled, days, ...aboutProduct(facts, product, month, (uid) => segments.get(uid) ?? []) }
 }
 
-const overlaps = (a: { readonly from: number; readonly to: number }, b: { readonly from: number; readonly to: number }): boolean => a.from < b.to && b.from < a.to
-
 /** Returns the clusters and contracts of a product in a month. */
 const aboutProduct = (
   facts: OwnerFacts,
@@ -116,24 +117,47 @@ const aboutProduct = (
   segmentsOf: (clusterUid: string) => readonly UsageSegment[],
 ): { readonly clusters: readonly ClusterInMonth[]; readonly contracts: readonly ContractInMonth[] } => {
   const window = { from: monthStart(month), to: monthEnd(month) }
-  const contracts = facts.contracts.filter((contract) => covers(contract, product))
-  const inForce = contracts.filter((contract) => overlaps(window, inForceOf(contract)))
   return {
     clusters: facts.clusters.map((cluster) => ({
       clusterUid: cluster.uid,
       displayName: cluster.displayName,
       modes: modesIn(cluster.modeChanges, window),
       heardSeconds: segmentsOf(cluster.uid).reduce((sum, { from, to }) => sum + (to - from), 0),
-      contractIds: contracts
-        .filter((contract) => cluster.bindings.some((binding) => binding.contractId === contract.id && clipped([coverageOf(contract, binding)], window).length > 0))
-        .map(({ id }) => id),
+      contractIds: boundIn(facts.contracts, cluster, product, window),
       clientNamespaces: cluster.clientNamespaces,
     })),
-    contracts: inForce.map(({ id, name, product: ofContract, quota }) => ({
-      id,
-      name,
-      product: ofContract,
-      quota: quota.enabled ? { metric: quota.metric, limit: quota.limit } : undefined,
-    })),
+    contracts: facts.contracts.flatMap((contract) => contractIn(contract, product, window) ?? []),
   }
+}
+
+/** Returns the contracts that cover a product on a cluster in a window, ascending. */
+const boundIn = (contracts: readonly BilledContract[], { bindings }: ClusterFacts, product: UsageProduct, window: Span): readonly number[] => {
+  const covering = coveragesOf(contracts, bindings, product).filter((coverage) => clipped([coverage], window).length > 0)
+  return [...new Set(covering.map(({ contractId }) => contractId))].sort((a, b) => a - b)
+}
+
+/** Returns a contract with its terms that covered a product in a window; undefined if there are none. */
+const contractIn = (contract: BilledContract, product: UsageProduct, window: Span): ContractInMonth | undefined => {
+  const terms = contract.timeline.flatMap((version): readonly TermsInMonth[] => {
+    const [time] = covers(version, product) ? clipped([inForceOf(contract, version)], window) : []
+    if (time === undefined) return []
+    const { number, product: named, features, startsAt, endsAt, quota } = version
+    return [{ ...time, number, product: named, features, startsAt, endsAt, quota: quota.enabled ? { metric: quota.metric, limit: quota.limit } : undefined }]
+  })
+  const last = terms.at(-1)
+  return last === undefined ? undefined : { id: contract.id, name: contract.name, product: last.product, quota: quotaOf(terms), terms }
+}
+
+/**
+ * Returns the quota of a month: the metric of its last terms, and their limit; if the limit was another one before, the mean of both by the seconds
+ * in which each was in force, to thousandths.
+ */
+export const quotaOf = (terms: readonly TermsInMonth[]): ContractInMonth['quota'] => {
+  const quota = terms.at(-1)?.quota
+  if (quota === undefined) return undefined
+  const alike = terms.filter((each) => each.quota?.metric === quota.metric)
+  const seconds = alike.reduce((sum, { from, to }) => sum + (to - from), 0)
+  if (seconds === 0 || alike.every((each) => each.quota?.limit === quota.limit)) return quota
+  const limit = alike.reduce((sum, each) => sum + (each.quota?.limit ?? 0) * ((each.to - each.from) / seconds), 0)
+  return { metric: quota.metric, limit: Math.round(limit * 1000) / 1000 }
 }

@@ -13,6 +13,7 @@ export interface UsagePiece extends ResourceAmount {
   readonly to: UnixSeconds
   readonly use: UsageClass
   readonly contractId: number
+  readonly termsNumber: number
   readonly mode: UsageSegment['mode']
 }
 
@@ -29,16 +30,16 @@ export const eachPiece = (intervals: readonly CutInterval[], segments: readonly 
     for (let index = first; index < segments.length; index += 1) {
       const segment = segments[index]
       if (segment === undefined || segment.from >= limit) break
-      const { contractId, mode } = segment
+      const { contractId, termsNumber, mode } = segment
       const from = segment.from > begin ? segment.from : begin
       const to = segment.to < limit ? segment.to : limit
       if (from >= to) continue
       const use = contractId === 0 ? 'free' : mode
-      if (trialEndsAt === undefined || trialEndsAt <= from) take({ from, to, milliCpu, memoryMib, use, contractId, mode })
+      if (trialEndsAt === undefined || trialEndsAt <= from) take({ from, to, milliCpu, memoryMib, use, contractId, termsNumber, mode })
       else {
         const trialTo = trialEndsAt < to ? trialEndsAt : to
-        take({ from, to: trialTo, milliCpu, memoryMib, use: 'trial', contractId, mode })
-        if (trialTo < to) take({ from: trialTo, to, milliCpu, memoryMib, use, contractId, mode })
+        take({ from, to: trialTo, milliCpu, memoryMib, use: 'trial', contractId, termsNumber, mode })
+        if (trialTo < to) take({ from: trialTo, to, milliCpu, memoryMib, use, contractId, termsNumber, mode })
       }
     }
   }

@@ -12,6 +12,8 @@ export interface ModeChange {
 /** A time in which a contract covers a product on a cluster: while the cluster was bound to it and it was in force. */
 export interface Coverage extends Span {
   readonly contractId: number
+  /** The version of the terms that is in force. Those of one contract do not overlap. */
+  readonly termsNumber: number
   /** The beginning of the binding. */
   readonly boundFrom: UnixSeconds
 }
@@ -58,8 +60,10 @@ const withoutRepetitions = (modes: readonly (Span & { readonly mode: ClusterMode
 /** The earliest binding wins, then the lowest id. */
 const inPrecedence = (a: Coverage, b: Coverage): number => a.boundFrom - b.boundFrom || a.contractId - b.contractId
 
-/** Returns the contract that covers each second of a window, 0 where none does. */
-const contractsIn = (coverages: readonly Coverage[], window: Span): readonly (Span & { readonly contractId: number })[] => {
+const uncovered = { contractId: 0, termsNumber: 0 }
+
+/** Returns the contract that covers each second of a window, and the version of its terms; 0 where none does. */
+const contractsIn = (coverages: readonly Coverage[], window: Span): readonly (Span & Pick<Coverage, 'contractId' | 'termsNumber'>)[] => {
   const inside = coverages.filter(({ from, to }) => from < window.to && to > window.from && from < to).toSorted(inPrecedence)
   const cuts = new Set([window.from, window.to])
   for (const { from, to } of inside) {
@@ -67,16 +71,19 @@ const contractsIn = (coverages: readonly Coverage[], window: Span): readonly (Sp
     if (to < window.to) cuts.add(to)
   }
   const sorted = [...cuts].toSorted((a, b) => a - b)
-  return sorted.slice(0, -1).map((from, index) => ({
-    from,
-    to: sorted[index + 1] ?? window.to,
-    contractId: inside.find((each) => each.from <= from && from < each.to)?.contractId ?? 0,
-  }))
+  return sorted.slice(0, -1).map((from, index) => {
+    const { contractId, termsNumber } = inside.find((each) => each.from <= from && from < each.to) ?? uncovered
+    return { from, to: sorted[index + 1] ?? window.to, contractId, termsNumber }
+  })
 }
 
+/** Returns what covers an instant: as in a segment there. */
+export const coverageAt = (coverages: readonly Coverage[], at: UnixSeconds): Coverage | undefined =>
+  coverages.toSorted(inPrecedence).find(({ from, to }) => from <= at && at < to)
+
 /**
- * Cuts the time of a cluster in a window into segments of one mode and one contract of a product, ascending. Seconds in which the
- * cluster does not count are in none of them. Neighbours of the same mode and contract are one segment.
+ * Cuts the time of a cluster in a window into segments of one mode and one version of the terms of a contract of a product, ascending. Seconds in
+ * which the cluster does not count are in none of them. Neighbours of the same mode and version are one segment.
  */
 export const segmentsOf = ({ clusterId, heard, modeChanges }: ClusterTimes, product: UsageProduct, coverages: readonly Coverage[], window: Span): readonly UsageSegment[] => {
   const segments: UsageSegment[] = []
@@ -85,11 +92,11 @@ export const segmentsOf = ({ clusterId, heard, modeChanges }: ClusterTimes, prod
   for (const span of clipped(heard, window)) {
     for (const mode of modes) {
       for (const part of clipped([span], mode)) {
-        for (const { contractId, ...time } of contracts) {
+        for (const { contractId, termsNumber, ...time } of contracts) {
           for (const { from, to } of clipped([part], time)) {
             const last = segments.at(-1)
-            if (last !== undefined && last.to === from && last.mode === mode.mode && last.contractId === contractId) segments[segments.length - 1] = { ...last, to }
-            else segments.push({ clusterId, product, from, to, mode: mode.mode, contractId })
+            if (last !== undefined && last.to === from && last.mode === mode.mode && last.contractId === contractId && last.termsNumber === termsNumber) segments[segments.length - 1] = { ...last, to }
+            else segments.push({ clusterId, product, from, to, mode: mode.mode, contractId, termsNumber })
           }
         }
       }

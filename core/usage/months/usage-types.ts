@@ -58,12 +58,31 @@ export interface ClusterInMonth {
   readonly clientNamespaces: readonly ClientNamespace[]
 }
 
+/** Terms of a contract that covered a product in a part of a month. */
+export interface TermsInMonth {
+  /** Of the version; as `UsageSegment.termsNumber`. */
+  readonly number: number
+  /** In which they were in force, within the month. */
+  readonly from: UnixSeconds
+  readonly to: UnixSeconds
+  readonly product: string
+  readonly features: readonly string[]
+  /** Of the contract, as these terms have them. */
+  readonly startsAt: Date
+  readonly endsAt: Date
+  readonly quota: { readonly metric: 'memory_gib_month' | 'cpu_core_month'; readonly limit: number } | undefined
+}
+
 /** A contract that was in force in a month. */
 export interface ContractInMonth {
   readonly id: number
   readonly name: string
+  /** Of the last terms in the month. */
   readonly product: string
+  /** Of the month, if limits were changed in it. */
   readonly quota: { readonly metric: 'memory_gib_month' | 'cpu_core_month'; readonly limit: number } | undefined
+  /** Ascending by time. */
+  readonly terms: readonly TermsInMonth[]
 }
 
 /** Everything from which the views of one product in one month of an owner are built. */

@@ -1,5 +1,5 @@
 import { getOrMake } from '../../kernel/cache.ts'
-import { daysOfMonth } from '../month.ts'
+import { daysOfMonth, secondOf } from '../month.ts'
 import { perCoreMonth, perGibMonth } from '../months/amounts.ts'
 import type { ClusterInMonth, ContractInMonth, DayUsage, ObjectUsage, ProductMonth } from '../months/usage-types.ts'
 import type { Amounts, Rounding, ShownAmounts } from './measures.ts'
@@ -137,12 +137,18 @@ export const makeContractRows = async ({ views, monthId, month, rounding }: Rows
       for (const id of ids) {
         const row = rowOf(id)
         const shown = rows.next(row.sum)
-        const named = `{"contractID":${id},"name":${stringText(contracts.get(id)?.name ?? '')},"quota":${quotaText(contracts.get(id), row.sum, month.month)},"objectCount":${row.objectCount},`
+        const named = `{"contractID":${id},"name":${stringText(contracts.get(id)?.name ?? '')},"quota":${quotaText(contracts.get(id), row.sum, month.month)},"terms":${termsText(contracts.get(id))},"objectCount":${row.objectCount},`
         for (const { text, writer } of writers) await writer.add(`${named}${text(shown)}}`, '')
       }
       for (const { text, writer } of writers) await writer.finish(`${text(rounding.totals)},"objectCount":${objectCount}`)
     },
   }
+}
+
+const termsText = (contract: ContractInMonth | undefined): string => {
+  const each = (contract?.terms ?? []).map(({ number, from, to, product, features, startsAt, endsAt, quota }) =>
+    `{"number":${number},"from":${instantText(from)},"to":${instantText(to)},"product":${stringText(product)},"features":${JSON.stringify(features)},"start":${instantText(secondOf(startsAt))},"end":${instantText(secondOf(endsAt))},"quota":${JSON.stringify(quota ?? null)}}`)
+  return `[${each.join(',')}]`
 }
 
 /** What is billed counts against the quota; trials and use without a contract do not. */

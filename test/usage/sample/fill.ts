@@ -1,6 +1,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { makeSqlBindingStore } from '../../../adapters/sql/contracts/binding-store.ts'
 import { makeSqlContractStore } from '../../../adapters/sql/contracts/contract-store.ts'
+import { systemClock } from '../../../adapters/system/system-clock.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import type { MonthKey } from '../../../core/usage/types.ts'
@@ -14,7 +15,7 @@ const maxEvents = 1000
 
 /** Adds the contracts of a customer, with bindings as of their own times. */
 export const addContracts = async (db: SqlDatabase, ownerId: AccountId, { contracts, clusters }: SampleCustomer): Promise<void> => {
-  const [stored, bindings] = [makeSqlContractStore(db)(db), makeSqlBindingStore(db)(db)]
+  const [stored, bindings] = [makeSqlContractStore(db, systemClock)(db), makeSqlBindingStore(db, systemClock)(db)]
   for (const { name, product, features, quota, start, end, bindings: bound } of contracts) {
     const id = await stored.insert(
       ownerId,
@@ -27,6 +28,8 @@ export const addContracts = async (db: SqlDatabase, ownerId: AccountId, { contra
         startsAt: new Date(start * 1000),
         endsAt: new Date(end * 1000),
         allowsOffline: false,
+        allowsTrials: true,
+        maxTrials: 1000,
         bindsNewClusters: false,
         disablesAnalytics: false,
         enablesClientBilling: true,
