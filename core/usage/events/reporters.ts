@@ -6,7 +6,11 @@ import { token } from '../../kernel/token.ts'
 import { isRobotLogin } from '../../organizations/ports.ts'
 
 /** Only programs in clusters report usage in this deployment, and the caller is a person. */
-export const UsageReporterRefused = defineFailure('UsageReporterRefused', 'Forbidden')
+export const UsageReporterRefused = defineFailure(
+  'UsageReporterRefused',
+  'Forbidden',
+  'Only robot accounts may report usage on this deployment.',
+)
 
 /** Who may report usage, apart from the right to do so: who reports decides what is billed. */
 export interface UsageReporters {
