@@ -6,7 +6,7 @@ import { Ajv } from 'ajv'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { RE2JS } from 're2js'
 import type { FreeObject, Json } from '../../core/kernel/json.ts'
-import { isObject } from '../../core/kernel/json.ts'
+import { isObject, toWireJson } from '../../core/kernel/json.ts'
 import type { ChartTree } from './chart-values.ts'
 import { valuesByChart } from './chart-values.ts'
 
@@ -59,7 +59,7 @@ const dotted = (pointer: string): string => pointer.slice(1).split('/').map((par
 
 const lineOf = (path: string, { instancePath, keyword, message, params }: ErrorObject): string => {
   const where = [path, instancePath === '' ? '' : dotted(instancePath)].filter((part) => part !== '').join('.')
-  const extra = keyword === 'additionalProperties' ? ` (${String(params['additionalProperty'])})` : keyword === 'enum' ? `: ${JSON.stringify(params['allowedValues']).slice(0, 200)}` : ''
+  const extra = keyword === 'additionalProperties' ? ` (${String(params['additionalProperty'])})` : keyword === 'enum' ? `: ${toWireJson(params['allowedValues']).slice(0, 200)}` : ''
   return `${where === '' ? '(root)' : where}: ${message ?? 'does not fit'}${extra}`
 }
 

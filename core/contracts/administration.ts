@@ -16,6 +16,7 @@ import { attachDocument, type Attached, type makeWithUpload, type Upload } from 
 import type { ContractStore, ContractStores, ContractUnitOfWork } from './ports.ts'
 import { ContractMissing } from './ports.ts'
 import type { Contract, ContractDocument, ContractEventName, ContractId, ContractTerms } from './types.ts'
+import { toWireJson } from '../kernel/json.ts'
 
 /** The account that a new contract names does not exist. */
 export const ContractOwnerMissing = defineFailure('ContractOwnerMissing', 'Unprocessable')
@@ -181,7 +182,7 @@ export const makeUpdateContract = (deps: AdministrationDeps & { readonly withUpl
         unneeded = []
         const terms = parseTerms(draft, contract)
         if (isLeft(terms)) return left(ContractTermsInvalid(terms.left.message))
-        const isSame = JSON.stringify(terms.right) === JSON.stringify(termsOf(contract))
+        const isSame = toWireJson(terms.right) === toWireJson(termsOf(contract))
         if (!isSame) await stores.contracts.replace(id, terms.right, at)
         if (document === undefined) return right(!isSame)
         const attached = await attachDocument(stores, contract, document, at)

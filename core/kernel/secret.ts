@@ -1,6 +1,6 @@
 import { getOrMake } from './cache.ts'
 import type { FreeObject, Json } from './json.ts'
-import { isObject } from './json.ts'
+import { isObject, toWireJson } from './json.ts'
 import { token } from './token.ts'
 
 const inspect = Symbol.for('nodejs.util.inspect.custom')
@@ -133,7 +133,7 @@ const base64Of = (text: string): string => {
 /** Returns the forms in which a text may be quoted: as a whole and by lines, each as it is, inside JSON and in base64. */
 const formsOf = (text: string, least: number): readonly string[] => {
   const lines = text.split('\n').map((line) => line.trim()).filter((line) => line.length >= least)
-  return [...new Set([text, ...lines])].flatMap((plain) => [plain, JSON.stringify(plain).slice(1, -1), base64Of(plain)])
+  return [...new Set([text, ...lines])].flatMap((plain) => [plain, toWireJson(plain).slice(1, -1), base64Of(plain)])
 }
 
 /** Returns a string or a number as text. A number that was written with a decimal point may be an object. */

@@ -9,6 +9,7 @@ import type { Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { activeAt, withOwner } from './contract-store.ts'
 import type { BindingRow, ContractRow, LicensedBindingRow } from './rows.ts'
 import { bindingOf, contractOf, licensedBindingOf, tagsOf } from './rows.ts'
+import { toWireJson } from '../../../core/kernel/json.ts'
 
 const withTags = (rows: Knex.QueryBuilder): Knex.QueryBuilder =>
   rows
@@ -126,7 +127,7 @@ export const makeSqlBindingStore = (db: SqlDatabase): ((runner: SqlRunner) => Bi
       await runner.run(s.rename, { id, name: displayName })
     },
     async setTags(ownerId, clusterUid, tags) {
-      await runner.run(s.setTags, { ownerId, uid: clusterUid, tags: JSON.stringify(tags) })
+      await runner.run(s.setTags, { ownerId, uid: clusterUid, tags: toWireJson(tags) })
     },
   })
 }

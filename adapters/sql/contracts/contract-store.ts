@@ -9,6 +9,7 @@ import { filteredPage, pageQuery } from '../kit/page-query.ts'
 import type { Bind, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import type { ContractRow } from './rows.ts'
 import { contractColumns, contractOf } from './rows.ts'
+import { toWireJson } from '../../../core/kernel/json.ts'
 
 const termColumns = [
   'name', 'product', 'features', 'emails', 'quota', 'restrictions', 'starts_at', 'ends_at',
@@ -19,9 +20,9 @@ type TermColumn = (typeof termColumns)[number]
 const termBinds = (terms: ContractTerms): Record<TermColumn, Bind> => ({
   name: terms.name,
   product: terms.product,
-  features: JSON.stringify(terms.features),
-  emails: JSON.stringify(terms.emails),
-  quota: JSON.stringify(terms.quota),
+  features: toWireJson(terms.features),
+  emails: toWireJson(terms.emails),
+  quota: toWireJson(terms.quota),
   restrictions: terms.restrictions,
   starts_at: terms.startsAt.getTime(),
   ends_at: terms.endsAt.getTime(),

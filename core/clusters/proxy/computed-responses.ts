@@ -2,7 +2,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, map, right } from 'fp-ts/lib/Either.js'
 import type { Exchange } from '../../kernel/exchange.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
-import { at, listAt, parseJson, reservedKey, textAt } from '../../kernel/json.ts'
+import { at, listAt, parseJson, reservedKey, textAt, toWireJson } from '../../kernel/json.ts'
 import type { ClusterAnswer, ClusterApi, ClusterRequest, ImpersonatedUser, ReachFailure } from '../ports.ts'
 import { ClusterUnreachable, ProxyBodyRefused } from '../ports.ts'
 import type { ClusterConnection } from '../types.ts'
@@ -31,7 +31,7 @@ export interface WiderAnswer {
 }
 export type Computed = Outcome<WiderFailure, WiderAnswer>
 
-const jsonAnswer = (status: number, value: unknown): WiderAnswer => ({ status, text: JSON.stringify(value) })
+const jsonAnswer = (status: number, value: unknown): WiderAnswer => ({ status, text: toWireJson(value) })
 
 /** Returns a Kubernetes Status for a missing object, as a cluster would. */
 const notFound = (message: string): WiderAnswer =>
@@ -131,7 +131,7 @@ const setReplicas = async (ask: Ask, target: string, body: AsyncIterable<Uint8Ar
     method: isWhole ? 'PUT' : 'PATCH',
     target,
     headers: [['content-type', contentType]],
-    body: new TextEncoder().encode(JSON.stringify(sent)),
+    body: new TextEncoder().encode(toWireJson(sent)),
   })
   return map(asIs)(put)
 }

@@ -2,7 +2,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left } from 'fp-ts/lib/Either.js'
 import type { MemberCluster } from '../../clusters/ports.ts'
 import type { Clock, Pause } from '../../kernel/clock.ts'
-import { definedFields } from '../../kernel/json.ts'
+import { definedFields, toWireJson } from '../../kernel/json.ts'
 import type { FreeObject, Json } from '../../kernel/json.ts'
 import type { TaskProgress, TaskRun, TaskStep } from '../../tasks/ports.ts'
 import { asTable } from '../charts/value-tables.ts'
@@ -243,7 +243,7 @@ const watchReadiness = (watch: ReadinessWatch) => {
       const unready = await lookAtAll(watch, watched, over.signal)
       if (over.signal.aborted) return
       if (unready.length > 0) lastUnready = unready
-      const state = JSON.stringify(unready)
+      const state = toWireJson(unready)
       unchanged = state === last ? unchanged + 1 : 0
       last = state
       step ??= watch.progress.step('Wait until everything is ready')

@@ -6,6 +6,7 @@ import { askObject, apiRootOf, groupVersionOf } from './kubernetes-objects.ts'
 import type { Chart } from '../charts/ports.ts'
 import type { StoredParts } from './ports.ts'
 import { asTable } from '../charts/value-tables.ts'
+import { toWireJson } from '../../kernel/json.ts'
 
 /** Maximum number of kinds that are checked; each costs one small request. */
 const maxAsked = 40
@@ -46,7 +47,7 @@ const isDenied = async (cluster: MemberCluster, { group, resource, namespace }: 
       method: 'POST',
       target: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
       headers: [['content-type', 'application/json']],
-      body: new TextEncoder().encode(JSON.stringify(body)),
+      body: new TextEncoder().encode(toWireJson(body)),
     },
     signal,
   )
