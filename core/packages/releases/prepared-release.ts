@@ -8,7 +8,8 @@ import type { AccountId } from '../../kernel/ids.ts'
 import type { FreeObject } from '../../kernel/json.ts'
 import type { TaskEnd, TaskRun, TaskStep } from '../../tasks/ports.ts'
 import type { Chart, ChartTexts, ChartTools } from '../charts/ports.ts'
-import { mergeTables } from '../charts/value-tables.ts'
+import { exactValues } from '../charts/values.ts'
+import { asTable, mergeTables, repeatedDefaults } from '../charts/value-tables.ts'
 import type { ReleaseStore } from '../ports.ts'
 import type { Release, ReleaseKey, StorageDriver } from '../types.ts'
 import type { PlannedHook } from './helm-progress.ts'
@@ -35,7 +36,7 @@ export interface ReleaseChange {
   /** `upgrade` with the flag `install` installs the release if it does not exist. */
   readonly verb: 'install' | 'upgrade'
   readonly chart: Chart
-  /** In the form that helm needs (see `exactValues`); undefined keeps those of the previous revision. */
+  /** What the caller set (see `storedValues`): helm stores it and merges it over the defaults. Undefined keeps that of the previous revision. */
   readonly values: FreeObject | undefined
   /** With `dryRun`, nothing is changed and the result contains a diff. */
   readonly flags: HelmFlags
@@ -211,10 +212,36 @@ const formerOf = async (deps: ApplyChartDeps, { cluster, driver }: ReleaseChange
 }
 
 /** Returns the effective values, so that they can be validated before helm starts. */
-const effectiveValues = ({ flags, values, verb }: ReleaseChange, former: Release | undefined): FreeObject => {
-  const kept = verb === 'install' || flags.resetValues === true ? {} : (former?.config ?? {})
+const effectiveValues = ({ flags, values, verb, chart }: ReleaseChange, former: Release | undefined): FreeObject => {
+  const kept = verb === 'install' || flags.resetValues === true ? {} : (asTable(former?.config) ?? {})
+  // Helm reuses the old chart's defaults too, instead of those of the new chart.
+  if (verb === 'upgrade' && flags.reuseValues === true && flags.resetValues !== true && former !== undefined) {
+    return exactValues(chart, mergeTables(mergeTables(asTable(former.chart.values) ?? {}, kept), values ?? {}))
+  }
   if (values === undefined) return kept
-  return flags.reuseValues === true || flags.resetThenReuseValues === true ? mergeTables(kept, values) : values
+  return flags.resetThenReuseValues === true ? mergeTables(kept, values) : values
+}
+
+/** Reports whether the new revision contains the values of the previous one. */
+const keepsConfig = ({ verb, flags, values }: ReleaseChange): boolean =>
+  verb === 'upgrade' && flags.resetValues !== true && (values === undefined || flags.resetThenReuseValues === true) && flags.reuseValues !== true
+
+const pathList = (paths: readonly string[]): string => `${paths.slice(0, maxNamed).join(', ')}${paths.length > maxNamed ? ', …' : ''}`
+
+/**
+ * Warns if values that the upgrade keeps repeat defaults of the previous chart, and the new chart has others: the record may
+ * contain a complete set of values instead of what the user set. Only paths are reported.
+ */
+const sayRepeatedDefaults = (step: TaskStep, change: ReleaseChange, former: Release | undefined): void => {
+  const config = asTable(former?.config)
+  if (former === undefined || config === undefined || !keepsConfig(change)) return
+  const { outdated, own } = repeatedDefaults(config, asTable(former.chart.values) ?? {}, change.chart.values)
+  if (outdated.length === 0) return
+  const sets = own.length === 0 ? '' : ` and give the other values of the record: ${pathList(own)}`
+  step.say(
+    `Revision ${former.version} stores values that are only defaults of its chart. They are kept although the new chart has other defaults: ${pathList(outdated)}. To take the new defaults, upgrade with resetValues${sets}.`,
+    { level: 'warning', data: { outdatedValues: outdated.slice(0, maxNamed), ownValues: own.slice(0, maxNamed) } },
+  )
 }
 
 const prepare = async (deps: ApplyChartDeps, run: TaskRun, application: ReleaseChange): Outcome<Failure, PreparedRelease> => {
@@ -227,7 +254,10 @@ const prepare = async (deps: ApplyChartDeps, run: TaskRun, application: ReleaseC
   if (isLeft(former)) return former
   const effective = effectiveValues(application, former.right)
   const texts = { title: 'Check the values', done: 'The values fit the chart', failed: 'The values do not fit the chart.' }
-  const judged = await inStep(run, texts, () => deps.chartTools.checkValues(chart, effective))
+  const judged = await inStep(run, texts, (step) => {
+    sayRepeatedDefaults(step, application, former.right)
+    return deps.chartTools.checkValues(chart, effective)
+  })
   if (isLeft(judged)) return judged
   const archive = await deps.chartTools.pack(chart, definedFields({ annotations: application.annotations }))
   const said = [application.values, effective, former.right?.config]
