@@ -1,7 +1,7 @@
 import test from 'ava'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { chartUrl } from '../../adapters/charts/repositories/http-repository.ts'
-import { challengeOf, mayHoldToken } from '../../adapters/charts/repositories/oci-registry.ts'
+import { challengeOf, mayHoldToken, nextPage, TagsUnreadable } from '../../adapters/charts/repositories/oci-registry.ts'
 import type { RepositoryAccess, RepositoryCredentials } from '../../core/chart-repositories/types.ts'
 import type { ClusterRequest, MemberCluster } from '../../core/clusters/ports.ts'
 import { ClusterUnreachable } from '../../core/clusters/ports.ts'
@@ -293,6 +293,38 @@ test('all pages of tags are read', async (t) => {
   t.deepEqual(listed._tag === 'Right' ? listed.right.map(({ version }) => version) : [], ['1.4.0', '1.3.0', '1.2.0', '1.1.0', '1.0.0'])
   const charts = await world.reader.charts(access(server, {}, true), new AbortController().signal)
   t.is(charts._tag === 'Left' ? charts.left.tag : '', 'ChartSourceRefused')
+})
+
+test('the next page of tags is on the same host, and pages are bounded', async (t) => {
+  const charts = await ociRegistryServed('1.0.0', '1.1.0', '1.2.0')
+  const thief = await startServer((_request, response) => void response.end('{"tags":["9.0.0"]}'), { isPlain: true })
+  const paged = { isPlain: true, authorization: basic, pageSize: 1 }
+  const [away, endless, unreadable] = [
+    await startRegistry(charts, { ...paged, link: (next) => `<${thief.url}${next}>; rel=next` }),
+    await startRegistry(charts, { ...paged, link: () => '</v2/team/web/tags/list?n=1>; rel="next"' }),
+    await startRegistry(charts, { ...paged, link: () => 'rel="next"' }),
+  ]
+  const world = sourceWorld({ named: { away: access(away, robot, true), endless: access(endless, robot, true), unreadable: access(unreadable, robot, true) } })
+  t.teardown(async () => Promise.all([thief, away, endless, unreadable, world].map((each) => each.close())))
+  for (const name of ['away', 'endless', 'unreadable']) {
+    const fetched = await world.fetch({ ...ociRegistryFrom, name })
+    t.is(outcomeOf(fetched), 'ChartSourceUnreachable', name)
+    t.is(outcomeOf(await world.fetch({ ...ociRegistryFrom, name }, 'web', '1.1.0')), '1.1.0', 'a version that is named needs no list')
+  }
+  t.is(thief.seen.length, 0)
+  t.true(endless.seen.length < 120)
+})
+
+test('links to the next page', (t) => {
+  const [base, origin] = [new URL('https://r.example/v2/team/web/tags/list?n=1000'), 'https://r.example']
+  const next = (link: string): string | undefined => nextPage(link, base, origin)?.href
+  const there = `${origin}/v2/team/web/tags/list?next_page=a%2Cb,c`
+  for (const link of [
+    '</v2/team/web/tags/list?next_page=a%2Cb,c>; rel="next"', '<?next_page=a%2Cb,c>;rel=next', `<${there}>; title="a, <b>"; rel="last next"`, `<http://r.example/v2/team/web/tags/list?next_page=a%2Cb,c> ; REL = "NEXT"`,
+    `</first>; rel="first", <list?next_page=a%2Cb,c>; rel="next", </last>; rel="last"`,
+  ]) t.is(next(link), there, link)
+  for (const link of ['', '</x>; rel="prev"', '</x>; title="next"', '</next>']) t.is(next(link), undefined, link)
+  for (const link of ['<https://other.example/x>; rel="next"', '<//other.example/x>; rel=next', '<https://r.example:8443/x>; rel=next', '<https://[>; rel=next', 'rel=next', 'x'.repeat(20_000)]) t.throws(() => next(link), { instanceOf: TagsUnreadable }, link.slice(0, 60))
 })
 
 test('a registry whose bytes are not what its manifest names is refused', async (t) => {
