@@ -86,7 +86,7 @@ test('an archive of another chart, a hostile archive, and one that is missing ar
 })
 
 test('what is no repository is said so', async (t) => {
-  const texts: Readonly<Record<string, string>> = { '/html/index.yaml': '<html></html>', '/list/index.yaml': '- a', '/broken/index.yaml': 'entries: [', '/aliases/index.yaml': 'a: &a [x]\nentries: {web: *a}' }
+  const texts: Readonly<Record<string, string>> = { '/html/index.yaml': '<html></html>', '/list/index.yaml': '- a', '/broken/index.yaml': 'entries: [', '/aliases/index.yaml': 'a: &a [*a]\nentries: *a' }
   const server = await startServer((request, response) => {
     const text = texts[request.url ?? '']
     if (text === undefined) response.writeHead(request.url === '/down/index.yaml' ? 503 : 404)
@@ -108,6 +108,28 @@ test('entries of an index that cannot be installed are omitted', async (t) => {
   t.is(server.seen.at(-1)?.path, '/web.tgz')
   const listed = await world.reader.charts({ url: server.url, isPlainHttp: false, credentials: {} }, new AbortController().signal)
   t.deepEqual(listed._tag === 'Right' ? listed.right.map(({ name, version }) => [name, version]) : [], [['web', '1.0.0']])
+})
+
+test('an index with aliases, merges or a further document is read as helm reads it, and stays bounded', async (t) => {
+  const bytes = await minimalChart()
+  const indexes: Readonly<Record<string, string>> = {
+    aliases: 'apiVersion: v1\nentries:\n  other:\n  - &one {name: web, version: 1.0.0, urls: &urls [web.tgz], keywords: [a]}\n  web: [*one, {<<: *one, version: 0.9.0}, {version: 0.8.0, urls: *urls}]\n',
+    trailing: 'apiVersion: v1\nentries:\n  web: [{name: web, version: 1.0.0, urls: [web.tgz]}]\n---\n',
+    second: '# made by a tool\n---\nentries:\n  web: [{name: web, version: 1.0.0, urls: [web.tgz]}]\n---\nentries: {}\n',
+    // 1,000 names with 1,000 entries each.
+    growing: `entries:\n  web: &all [${'{version: 1.0.0,urls: [web.tgz]},'.repeat(1000)}]\n${Array.from({ length: 1000 }, (_, index) => `  c${index}: *all\n`).join('')}`,
+    doubling: `a: &a [x]\n${Array.from({ length: 40 }, (_, index) => `a${index}: &a${index} [${`*a${index === 0 ? '' : index - 1},`.repeat(9)}]\n`).join('')}entries: {web: [{version: 1.0.0, urls: [web.tgz], keywords: *a39}]}\n`,
+  }
+  const server = await startServer((request, response) => {
+    const [, name = ''] = (request.url ?? '').split('/')
+    response.end(request.url?.endsWith('index.yaml') === true ? indexes[name] : bytes)
+  }, { isPlain: true })
+  const world = sourceWorld()
+  t.teardown(async () => Promise.all([server.close(), world.close()]))
+  const expected: Readonly<Record<string, string>> = { aliases: '1.0.0', trailing: '1.0.0', second: '1.0.0', growing: 'ChartRefused', doubling: '1.0.0' }
+  for (const [name, outcome] of Object.entries(expected)) t.is(outcomeOf(await world.fetch({ name: `${server.url}/${name}` })), outcome, name)
+  const listed = await world.reader.versions({ url: `${server.url}/aliases`, isPlainHttp: false, credentials: {} }, 'web', new AbortController().signal)
+  t.deepEqual(listed._tag === 'Right' ? listed.right.map(({ version, keywords }) => [version, keywords]) : [], [['1.0.0', ['a']], ['0.9.0', ['a']], ['0.8.0', []]])
 })
 
 test('charts of another host are fetched without the credentials, and never from inside', async (t) => {

@@ -4,6 +4,7 @@ import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { FreeObject, Json } from '../../kernel/json.ts'
 import { ValuesRefused, type Chart, type ChartTexts } from './ports.ts'
 import type { JsonPatches } from '../ports.ts'
+import { TextUnreadable } from '../ports.ts'
 import { assignAll, listPlaces, parseSet, type Assignment, type SetMode } from './set-grammar.ts'
 import { asTable, leafPaths, mergeTables, overDefaults, partsAt, plainJson, type PartPath } from './value-tables.ts'
 
@@ -43,12 +44,22 @@ const refused = (field: string, what: string): Failure<'ValuesRefused'> =>
 export const saysValues = ({ replaceValues, ...others }: ValuesSpec): boolean =>
   replaceValues !== undefined || Object.values(others).some((part) => part !== undefined && part.length > 0)
 
-const readTable = async (readers: ValueReaders, field: string, bytes: Uint8Array): Composing<FreeObject> => {
-  const parsed = await readers.chartTexts.parseAll(bytes)
-  if (isLeft(parsed)) return left(refused(field, parsed.left.message.replace(/\.$/, '')))
-  if (parsed.right.length > 1) return left(refused(field, 'The text holds several documents; one is wanted'))
-  const table = asTable(parsed.right[0] ?? {})
-  return table === undefined ? left(refused(field, 'must be a map of values')) : right(table)
+/** Reads a file of values. Several documents are merged, as Helm does. */
+export const readTable = async (texts: Pick<ChartTexts, 'parseAll'>, bytes: Uint8Array): Outcome<Failure<'TextUnreadable'>, FreeObject> => {
+  const parsed = await texts.parseAll(bytes)
+  if (isLeft(parsed)) return parsed
+  let table: FreeObject = {}
+  for (const document of parsed.right) {
+    const next = asTable(document)
+    if (next === undefined) return left(TextUnreadable('It must be a map of values.'))
+    table = mergeTables(table, next)
+  }
+  return right(table)
+}
+
+const tableOf = async (readers: ValueReaders, field: string, bytes: Uint8Array): Composing<FreeObject> => {
+  const table = await readTable(readers.chartTexts, bytes)
+  return isLeft(table) ? left(refused(field, table.left.message.replace(/\.$/, ''))) : table
 }
 
 /** Maximum number of list elements that all lines of one field may create: a short line can address the last element of nested lists. */
@@ -98,7 +109,7 @@ const overridden = async (readers: ValueReaders, base: FreeObject, spec: ValuesS
   let values = base
   const paths: PartPath[] = []
   for (const [index, text] of (spec.valueTexts ?? []).entries()) {
-    const table = await readTable(readers, `valueBytes.${index}`, new TextEncoder().encode(text))
+    const table = await tableOf(readers, `valueBytes.${index}`, new TextEncoder().encode(text))
     if (isLeft(table)) return table
     values = mergeTables(values, table.right)
     for (const path of leafPaths(table.right)) paths.push(path)
@@ -115,7 +126,7 @@ const baseOf = async (readers: ValueReaders, chart: Pick<Chart, 'values' | 'file
   if (file === undefined || isDefaultFile(file)) return right(chart.values)
   const bytes = chart.files.get(file)
   if (bytes === undefined) return left(refused('valuesFile', `the chart has no file ${file}`))
-  return readTable(readers, 'valuesFile', bytes)
+  return tableOf(readers, 'valuesFile', bytes)
 }
 
 /** The complete set of values, and which parts of it the caller set; undefined means all. */

@@ -189,7 +189,7 @@ const refusals: readonly (readonly [string, ValuesSpec])[] = [
   ['valuesPatch', { valuesPatch: [{ op: 'replace', path: '', value: 5 }] }],
   ['valueBytes.1', { valueTexts: ['a: 1', 'secret-word: ['] }],
   ['valueBytes.0', { valueTexts: ['- a'] }],
-  ['valueBytes.0', { valueTexts: ['a: secret-word\n---\nb: 1'] }],
+  ['valueBytes.0', { valueTexts: ['a: secret-word\n---\n- b'] }],
   ['values.1', { values: ['a=1', 'secret-word'] }],
   ['stringValues.0', { stringValues: ['a={secret-word'] }],
   ['kv_pairs.0.K', { kvPairs: [{ key: '.', value: 1 }] }],
@@ -262,6 +262,7 @@ test('only what the caller sets is stored, a list as a whole', async (t) => {
     [{ valuesFile: 'values-small.yaml', values: ['a=1'] }, { replicas: 0, image: { name: 'tiny', tag: null }, a: 1, args: null }],
     [{ replaceValues: { a: 1 } }, { a: 1, replicas: null, image: null, args: null }],
     [{ values: ['image=x'] }, { image: 'x' }],
+    [{ valueTexts: ['replicas: 2\nimage: {tag: "2"}\n---\n---\nimage: {name: x}\n'] }, { replicas: 2, image: { tag: '2', name: 'x' } }],
   ]
   for (const [spec, expected] of cases) {
     t.deepEqual(await stored(chart, spec), expected, JSON.stringify(spec))
