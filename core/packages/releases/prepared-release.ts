@@ -87,13 +87,16 @@ const manifestOf = async (deps: ApplyChartDeps, prepared: PreparedRelease, step:
   return isLeft(drawn) ? drawn : right(drawn.right.manifest)
 }
 
+/** What a failure may name although a value is equal to it. */
+const namesOf = ({ release, chart }: ReleaseChange): readonly string[] => [release.name, release.namespace, chart.name]
+
 /** Reports what an install or upgrade would change: the cluster validates it and stores nothing. */
 const dryRunRelease = async (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedRelease): Promise<TaskEnd> => {
   const { release, former, flags } = prepared
   const step = run.progress.step(flags.dryRun === 'client' ? 'Render the chart' : 'Try it on the cluster, without changes')
   const manifest = await manifestOf(deps, prepared, step, run.signal)
   const compared: Either<Failure, ComparedManifests> = isLeft(manifest)
-    ? left({ ...manifest.left, message: prepared.redactAll(manifest.left.message) })
+    ? left({ ...manifest.left, message: prepared.redactAll(manifest.left.message, namesOf(prepared)) })
     : await compareManifests(deps, former?.manifest ?? '', manifest.right, { home: release.namespace, redact: prepared.redactSecrets })
   if (isLeft(compared)) {
     step.failed('It would not succeed.')
@@ -126,7 +129,7 @@ const render = (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedRelease): 
   inStep(run, { title: 'Render the chart', failed: 'The chart could not be rendered.' }, async (step) => {
     const { cluster, chart, archive, effective, flags } = prepared
     const rendered = await deps.helm.template(workOf(prepared), { archive, values: effective }, run.signal)
-    if (isLeft(rendered)) return left({ ...rendered.left, message: prepared.redactAll(rendered.left.message) })
+    if (isLeft(rendered)) return left({ ...rendered.left, message: prepared.redactAll(rendered.left.message, namesOf(prepared)) })
     const objects = await objectsOf(deps.chartTexts, rendered.right.manifest)
     if (isLeft(objects)) {
       step.failed('What the chart renders cannot be read.')
