@@ -19,7 +19,7 @@ import { countByKind, countOf, objectsOf, recreatePods } from './kubernetes-obje
 import type { ComparedManifests } from './manifest-diff.ts'
 import { chartCrds, compareCrds, compareManifests, describeDiff, diffManifests } from './manifest-diff.ts'
 import type { HelmEvent, HelmFailure, HelmFlags, HelmRendering, HelmRunner, HelmWork, RecordSizes, TextDiff } from './ports.ts'
-import { bigFiles, missingRights, recordLimitBytes, storedParts } from './preflight.ts'
+import { bigFiles, checkValues, missingRights, recordLimitBytes, storedParts } from './preflight.ts'
 import type { Redact } from '../../kernel/secret.ts'
 import { redactAll, redactSecrets } from '../../kernel/secret.ts'
 import type { ReleaseState } from './release-state.ts'
@@ -118,7 +118,7 @@ const maxNamed = 20
 
 const isNew = ({ before, verb }: PreparedRelease): boolean => verb === 'install' || before.newest === undefined
 
-const workOf = ({ cluster, driver, tenantId, release, flags }: PreparedRelease, onEvent?: (event: HelmEvent) => void): HelmWork => ({
+const workOf = ({ cluster, driver, tenantId, release, flags }: ReleaseChange, onEvent?: (event: HelmEvent) => void): HelmWork => ({
   target: { cluster, driver, tenantId },
   release,
   flags,
@@ -247,6 +247,12 @@ const sayRepeatedDefaults = (step: TaskStep, change: ReleaseChange, former: Rele
   )
 }
 
+const checkPrepared = async (deps: ApplyChartDeps, change: ReleaseChange, values: FreeObject, signal: AbortSignal): Outcome<Failure, void> => {
+  const checked = await checkValues(deps, workOf(change), { chart: change.chart, values }, signal)
+  // What helm says of a chart may quote a value.
+  return isLeft(checked) && checked.left.tag !== 'ValuesRefused' ? left({ ...checked.left, message: redactAll(values)(checked.left.message, namesOf(change)) }) : checked
+}
+
 const prepare = async (deps: ApplyChartDeps, run: TaskRun, application: ReleaseChange): Outcome<Failure, PreparedRelease> => {
   const { release, chart } = application
   const before = await readStanding(deps.releases, application, run.signal)
@@ -259,7 +265,7 @@ const prepare = async (deps: ApplyChartDeps, run: TaskRun, application: ReleaseC
   const texts = { title: 'Check the values', done: 'The values fit the chart', failed: 'The values do not fit the chart.' }
   const judged = await inStep(run, texts, (step) => {
     sayRepeatedDefaults(step, application, former.right)
-    return deps.chartTools.checkValues(chart, effective)
+    return checkPrepared(deps, application, effective, run.signal)
   })
   if (isLeft(judged)) return judged
   const archive = await deps.chartTools.pack(chart, definedFields({ annotations: application.annotations }))
