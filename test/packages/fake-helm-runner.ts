@@ -5,6 +5,7 @@ import { readChart } from '../../adapters/charts/chart-archives.ts'
 import { valuesByChart } from '../../adapters/charts/chart-values.ts'
 import type { Failure, Outcome } from '../../core/kernel/failure.ts'
 import type { FreeObject } from '../../core/kernel/json.ts'
+import { toWireJson } from '../../core/kernel/json.ts'
 import { valuesRefused, type Chart } from '../../core/packages/charts/ports.ts'
 import {
   HelmMissing,
@@ -79,7 +80,7 @@ const schemaCheck = async (archive: Uint8Array, values: FreeObject): Outcome<Fai
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true })
   const errors = charts.right.flatMap(({ path, chart, values: own }) => {
     const schema = (chart as Chart).files.get('values.schema.json')
-    if (schema === undefined || ajv.validate(JSON.parse(Buffer.from(schema).toString()) as object, own)) return []
+    if (schema === undefined || ajv.validate(JSON.parse(Buffer.from(schema).toString()) as object, JSON.parse(toWireJson(own)))) return []
     return (ajv.errors ?? []).map(({ instancePath, message }) => `${[path, ...instancePath.split('/').slice(1)].filter((part) => part !== '').join('.') || '(root)'}: ${message ?? ''}`)
   })
   return errors.length === 0 ? right(undefined) : left(valuesRefused(errors))
