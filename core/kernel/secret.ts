@@ -70,7 +70,7 @@ export const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => by
 
 /**
  * Removes values from a text of another origin, such as the output of a program that quotes its input.
- * @param shown names that stay readable where they stand as a word, also if a value is equal to one or is part of one.
+ * @param shown names that stay readable wherever they are a word of the text, also if a value is equal to one or is part of one.
  */
 export type Redact = (text: string, shown?: readonly string[]) => string
 
