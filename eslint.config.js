@@ -42,6 +42,11 @@ const asHtml = ['innerHTML', 'outerHTML', 'insertAdjacentHTML', 'write', 'writel
   message: 'Texts from the service are shown as text: use textContent.',
 }))
 
+const exactJson = {
+  object: 'JSON',
+  property: 'stringify',
+  message: 'It throws at an integer beyond 2^53, which is a bigint here: use toWireJson of core/kernel/json.ts.',
+}
 const noFetch = { name: 'fetch', message: fetchMessage }
 const buffer = { name: 'Buffer', message: 'The core has no Node: use Uint8Array, or take a port.' }
 const processGlobal = { name: 'process', message: 'The core has no Node: take what you need as an argument.' }
@@ -79,6 +84,7 @@ export default tseslint.config(
     rules: {
       'no-console': 'error',
       'no-restricted-globals': ['error', noFetch],
+      'no-restricted-properties': ['error', exactJson],
       'no-restricted-imports': imports(fpTsImports, fpTsLittle, httpClients),
       'no-restricted-syntax': [
         'error',
@@ -112,6 +118,11 @@ export default tseslint.config(
       'composition/cli/{kubeconfig,doctor/doctor-checks,tasks/tasks}.ts',
     ],
     rules: { 'no-restricted-syntax': ['error', ...syntax, globalFetch] },
+  },
+  {
+    // The writer itself, and the log, which writes a bigint and an error as text.
+    files: ['core/kernel/json.ts', 'adapters/logging/bunyan-log.ts'],
+    rules: { 'no-restricted-properties': 'off' },
   },
   {
     // They run in browsers as they are: nothing compiles or bundles them.

@@ -5,7 +5,7 @@ import type { BusKey, BusMint } from '../../core/bus/ports.ts'
 import type { AccountClaims, BusIdentityKind } from '../../core/bus/types.ts'
 import type { Clock } from '../../core/kernel/clock.ts'
 import { unixSeconds } from '../../core/kernel/clock.ts'
-import { definedFields } from '../../core/kernel/json.ts'
+import { definedFields, toWireJson } from '../../core/kernel/json.ts'
 import { secret } from '../../core/kernel/secret.ts'
 
 const makers = { operator: createOperator, system: createAccount, platform: createAccount, account: createAccount, user: createUser } as const
@@ -54,7 +54,7 @@ const permission = (subjects: readonly string[]) => (subjects.length === 0 ? { d
 const dated = async (encoded: Promise<string>, signer: KeyPair, at: Date): Promise<string> => {
   const [header = '', payload = ''] = (await encoded).split('.')
   const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString())
-  const body = JSON.stringify({ ...(claims as object), iat: unixSeconds(at), jti: randomUUID() })
+  const body = toWireJson({ ...(claims as object), iat: unixSeconds(at), jti: randomUUID() })
   const signed = `${header}.${Buffer.from(body).toString('base64url')}`
   return `${signed}.${Buffer.from(signer.sign(Buffer.from(signed))).toString('base64url')}`
 }

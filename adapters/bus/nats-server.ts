@@ -3,6 +3,7 @@ import type { BusServer, SystemLogin } from '../../core/bus/ports.ts'
 import { Unavailable } from '../../core/kernel/failure.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import { makeKeptConnection } from './nats-connection.ts'
+import { toWireJson } from '../../core/kernel/json.ts'
 
 export interface NatsServerOptions {
   /** Each is `host:port` or `nats://host:port`. */
@@ -100,7 +101,7 @@ export interface NatsConfiguration {
   readonly accounts: Readonly<Record<string, string>>
 }
 
-const quoted = (text: string): string => JSON.stringify(text)
+const quoted = (text: string): string => toWireJson(text)
 
 /**
  * Returns the configuration file of a nats-server. It holds no secret: claims are signed, not encrypted, and keys stay in

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
 import type { Header } from 'tar-stream'
 import { extract } from 'tar-stream'
+import { toWireJson } from '../../core/kernel/json.ts'
 
 /** Bounds of an archive. Helm's own limits are wider; these apply to everything that this service fetches. */
 export interface ArchiveLimits {
@@ -75,7 +76,7 @@ const gunzip = (archive: Uint8Array, limits: ArchiveLimits): Uint8Array => {
 }
 
 /** Quotes and truncates a name for a message: the author of the archive chose the name. */
-const shown = (name: string): string => JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name)
+const shown = (name: string): string => toWireJson(name.length > 100 ? `${name.slice(0, 100)}…` : name)
 
 /** Returns the parts of an entry's path. Throws if any reader could resolve the path outside the archive. */
 const partsOf = (name: string, limits: ArchiveLimits): readonly string[] => {

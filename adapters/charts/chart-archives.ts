@@ -7,12 +7,14 @@ import { isObject, definedFields } from '../../core/kernel/json.ts'
 import type { Chart } from '../../core/packages/charts/ports.ts'
 import type { ArchiveBudget, ArchiveLimits } from './archives.ts'
 import { ArchiveRefused, readArchive, wholeBudget } from './archives.ts'
+import { mergeUnder, objectOf, tableOf } from './chart-values.ts'
 import { kubernetesYamlText } from './kubernetes-yaml.ts'
 import { readVersion } from './versions.ts'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-const readYaml = (files: Chart['files'], path: string, where: string): FreeObject | undefined => {
+/** Returns the documents of a YAML file, which must be maps; undefined if the file does not exist. */
+const readMaps = (files: Chart['files'], path: string, where: string): readonly FreeObject[] | undefined => {
   const bytes = files.get(path)
   if (bytes === undefined) return undefined
   let text: string
@@ -21,11 +23,25 @@ const readYaml = (files: Chart['files'], path: string, where: string): FreeObjec
   } catch {
     throw new ArchiveRefused(`${where}${path} is no UTF-8 text.`)
   }
-  const parsed = kubernetesYamlText.parse(text)
+  const parsed = kubernetesYamlText.parseAll(text)
   if (isLeft(parsed)) throw new ArchiveRefused(`${where}${path} cannot be read: ${parsed.left.message}`)
-  if (parsed.right === undefined || parsed.right === null) return {}
-  if (!isObject(parsed.right)) throw new ArchiveRefused(`${where}${path} must be a map.`)
-  return parsed.right
+  return parsed.right.map((document) => {
+    if (!isObject(document)) throw new ArchiveRefused(`${where}${path} must be a map.`)
+    return document
+  })
+}
+
+/** Returns the first document, as Helm does. */
+const readYaml = (files: Chart['files'], path: string, where: string): FreeObject | undefined => {
+  const documents = readMaps(files, path, where)
+  return documents === undefined ? undefined : (documents[0] ?? {})
+}
+
+/** Helm merges the documents of a file of values, the later ones over the earlier. */
+const readValues = (files: Chart['files'], where: string): FreeObject => {
+  const [first = {}, ...others] = readMaps(files, 'values.yaml', where) ?? []
+  if (others.length === 0) return first
+  return objectOf(others.reduce((merged, document) => mergeUnder(tableOf(document), merged, true), tableOf(first)))
 }
 
 /** Reads Chart.yaml. Charts of apiVersion v1 keep their dependencies in requirements.yaml. */
@@ -66,7 +82,7 @@ const chartsBelow = (files: Chart['files']): ReadonlyMap<string, Source> => {
 const build = async (files: Chart['files'], where: string, depth: number, limits: ArchiveLimits, budget: ArchiveBudget): Promise<Chart> => {
   if (depth > limits.chartDepth) throw new ArchiveRefused(`Charts below charts are nested deeper than ${limits.chartDepth}.`)
   const metadata = readMetadata(files, where)
-  const values = readYaml(files, 'values.yaml', where) ?? {}
+  const values = readValues(files, where)
   const subcharts: Chart[] = []
   for (const [name, source] of [...chartsBelow(files)].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const content = source.archive === undefined ? source.files : (await readArchive(source.archive, limits, budget)).files

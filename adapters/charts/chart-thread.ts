@@ -1,7 +1,7 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina'
 import type { Chart } from '../../core/packages/charts/ports.ts'
 import type { ChartAnswer, ChartJob, ChartResult } from './chart-threads.ts'
-import { checkValues } from './values-schema.ts'
+import { packSchemas } from './values-schema.ts'
 import { packChart, readChart } from './chart-archives.ts'
 import { ArchiveRefused, sha256Hex } from './archives.ts'
 import type { TextJob } from './text-jobs.ts'
@@ -27,8 +27,8 @@ const resultOf = async (job: ChartJob): Promise<ChartResult> => {
       return { kind: 'read', ...(await readChecked(job)) }
     case 'pack':
       return { kind: 'pack', archive: await packChart(job.chart, job.annotations) }
-    case 'check':
-      return { kind: 'check', lines: checkValues(job.chart, job.values) }
+    case 'schemas':
+      return { kind: 'schemas', packed: await packSchemas(job.chart, job.values) }
     case 'index':
       return { kind: 'index', index: readIndex(job.bytes) }
     case 'text':
@@ -59,6 +59,7 @@ const movedBy = (answer: ChartAnswer): ArrayBuffer[] => {
   const { result } = answer
   if (result.kind === 'text') return typeof result.made === 'string' ? [] : result.made.map(({ buffer }) => buffer as ArrayBuffer)
   if (result.kind === 'pack') return [result.archive.buffer as ArrayBuffer]
+  if (result.kind === 'schemas') return 'archive' in result.packed ? [result.packed.archive.buffer] : []
   return result.kind === 'read' ? [...new Set(buffersOf(result.chart))] : []
 }
 

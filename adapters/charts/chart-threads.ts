@@ -6,7 +6,7 @@ import type { TimeSlices } from '../../core/kernel/clock.ts'
 import type { Failure } from '../../core/kernel/failure.ts'
 import type { FreeObject, Json } from '../../core/kernel/json.ts'
 import type { Chart, ChartTexts, ChartTools } from '../../core/packages/charts/ports.ts'
-import { ValuesRefused } from '../../core/packages/charts/ports.ts'
+import { ValuesRefused, valuesRefused } from '../../core/packages/charts/ports.ts'
 import { TextUnreadable } from '../../core/packages/ports.ts'
 import type { TextDiff } from '../../core/packages/releases/ports.ts'
 import { threadEnvironment } from '../system/thread-environment.ts'
@@ -14,13 +14,13 @@ import type { ArchiveLimits } from './archives.ts'
 import type { RepositoryIndex } from './repositories/repository-index.ts'
 import type { TextJob } from './text-jobs.ts'
 import { doTextJob, lineDiff, TextRefused, unpackValues, wholeDiff } from './text-jobs.ts'
-import type { SchemaTree } from './values-schema.ts'
+import type { PackedSchemas, SchemaTree } from './values-schema.ts'
 
 export type ChartJob =
   /** `digests`: lower-case hex of SHA-256; the archive must match all of them. The bytes are transferred to the thread. */
   | { readonly kind: 'read'; readonly archive: Uint8Array<ArrayBuffer>; readonly digests: readonly string[]; readonly limits: ArchiveLimits }
   | { readonly kind: 'pack'; readonly chart: Pick<Chart, 'name' | 'metadata' | 'files'>; readonly annotations: Readonly<Record<string, string>> }
-  | { readonly kind: 'check'; readonly chart: SchemaTree; readonly values: FreeObject }
+  | { readonly kind: 'schemas'; readonly chart: SchemaTree; readonly values: FreeObject }
   /** The bytes are transferred to the thread. */
   | { readonly kind: 'index'; readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly kind: 'text'; readonly job: TextJob }
@@ -29,7 +29,7 @@ export type ChartJob =
 export type ChartResult =
   | { readonly kind: 'read'; readonly chart: Chart; readonly digest: string; readonly size: number }
   | { readonly kind: 'pack'; readonly archive: Uint8Array }
-  | { readonly kind: 'check'; readonly lines: readonly string[] }
+  | { readonly kind: 'schemas'; readonly packed: PackedSchemas }
   | { readonly kind: 'index'; readonly index: RepositoryIndex }
   /** Documents are packed (see `packValues`). */
   | { readonly kind: 'text'; readonly made: readonly Uint8Array[] | string }
@@ -126,11 +126,11 @@ export const makeChartTools = (threads: ChartThreads): ChartTools => ({
     const { archive } = await threads.run<'pack'>({ kind: 'pack', chart: { name, metadata, files }, annotations: changes.annotations ?? {} })
     return archive
   },
-  async checkValues(chart, values) {
+  async packSchemas(chart, values) {
     if (!hasSchema(chart)) return right(undefined)
     try {
-      const { lines } = await threads.run<'check'>({ kind: 'check', chart: treeOf(chart), values })
-      return lines.length === 0 ? right(undefined) : left(ValuesRefused(`The values do not fit the chart: ${lines.slice(0, 3).join('; ')}.`, { errors: lines }))
+      const { packed } = await threads.run<'schemas'>({ kind: 'schemas', chart: treeOf(chart), values })
+      return 'archive' in packed ? right(packed) : left(valuesRefused(packed.lines))
     } catch (error) {
       if (error instanceof ChartWorkStopped) return left(ValuesRefused(`The values could not be checked against the chart's schema. ${error.message}`))
       throw error

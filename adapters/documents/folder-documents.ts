@@ -6,6 +6,7 @@ import type { DocumentLink, DocumentScanner, DocumentStore } from '../../core/co
 import { DocumentLinkRefused, DocumentStoreDown } from '../../core/contracts/ports.ts'
 import type { Failure, Outcome } from '../../core/kernel/failure.ts'
 import type { Secret } from '../../core/kernel/secret.ts'
+import { toWireJson } from '../../core/kernel/json.ts'
 
 export interface FolderDocumentsOptions {
   /** Every document is a file of this folder, named by its reference. */
@@ -43,7 +44,7 @@ const orAbsent = (error: unknown): undefined => {
 /** DocumentStore in a folder. Its links lead to this service and are signed with HMAC-SHA256. */
 export const makeFolderDocuments = ({ folder, key, routeUrl, write }: FolderDocumentsOptions): DocumentStore => {
   const signatureOf = ({ ref, expires, fileName, mediaType }: Signed): Buffer =>
-    createHmac('sha256', key.reveal()).update(JSON.stringify([ref, expires, fileName, mediaType])).digest()
+    createHmac('sha256', key.reveal()).update(toWireJson([ref, expires, fileName, mediaType])).digest()
   const isSigned = ({ signature, ...link }: DocumentLink): boolean => {
     const given = Buffer.from(signature, 'base64url')
     const expected = signatureOf(link)

@@ -1,6 +1,7 @@
 import type { EmbeddedChart } from '../../core/packages/charts/ports.ts'
 import type { ResourceEditor } from '../../core/packages/editors/types.ts'
 import type { SourceRef } from '../../core/packages/types.ts'
+import { toWireJson } from '../../core/kernel/json.ts'
 
 /** The source of the charts embedded in this service. */
 export const embedSource: SourceRef = { apiGroup: 'charts.x-helm.dev', kind: 'Embed', namespace: '', name: 'editors' }
@@ -16,8 +17,8 @@ interface ChartText {
 
 /** Returns a chart with a Chart.yaml of these facts. Annotations are written as JSON texts, which YAML can read. */
 export const embeddedChart = ({ name, version, description, annotations = {}, files }: ChartText): EmbeddedChart => {
-  const lines = Object.entries(annotations).map(([key, value]) => `  ${key}: ${JSON.stringify(value)}\n`)
-  const chartYaml = `apiVersion: v2\nname: ${name}\ndescription: ${JSON.stringify(description)}\ntype: application\nversion: ${version}\n${lines.length === 0 ? '' : `annotations:\n${lines.join('')}`}`
+  const lines = Object.entries(annotations).map(([key, value]) => `  ${key}: ${toWireJson(value)}\n`)
+  const chartYaml = `apiVersion: v2\nname: ${name}\ndescription: ${toWireJson(description)}\ntype: application\nversion: ${version}\n${lines.length === 0 ? '' : `annotations:\n${lines.join('')}`}`
   return { name, version, files: { 'Chart.yaml': chartYaml, ...files } }
 }
 
@@ -44,7 +45,7 @@ export const configMapOptions = embeddedChart({
   immutable: false
   data: {}
 `,
-    'values.schema.json': JSON.stringify({
+    'values.schema.json': toWireJson({
       type: 'object',
       properties: {
         spec: {
@@ -148,7 +149,7 @@ export const deploymentOptions = embeddedChart({
   expose: false
   env: {}
 `,
-    'values.schema.json': JSON.stringify(optionsSchema),
+    'values.schema.json': toWireJson(optionsSchema),
     'templates/deployment.yaml': `{{- $spec := .Values.spec | default dict }}
 apiVersion: apps/v1
 kind: Deployment

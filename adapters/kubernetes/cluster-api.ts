@@ -8,7 +8,7 @@ import type { ClusterAnswer, ClusterApi, ClusterRequest, ReachFailure } from '..
 import { AddressRefused, ClusterUnreachable, CredentialRefused } from '../../core/clusters/ports.ts'
 import type { ClusterSurvey, NodeFacts } from '../../core/clusters/types.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
-import { definedFields } from '../../core/kernel/json.ts'
+import { definedFields, fromWireJson } from '../../core/kernel/json.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
 import type { ConnectionPools, Endpoint } from './connections.ts'
 import {
@@ -40,10 +40,10 @@ const readText = async (body: AsyncIterable<Buffer>, limitBytes: number): Promis
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** Returns the JSON value of a text; undefined if it is none. */
+/** Returns the JSON value of a text, with integers beyond 2^53 as bigint; undefined if it is none. */
 export const jsonOf = (text: string): unknown => {
   try {
-    return JSON.parse(text) as unknown
+    return fromWireJson(text)
   } catch {
     return undefined
   }

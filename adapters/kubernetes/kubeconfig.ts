@@ -9,6 +9,7 @@ import { AccessConfigRefused } from '../../core/clusters/ports.ts'
 import type { ClusterCredential, ClusterIdentity } from '../../core/clusters/types.ts'
 import type { Failure } from '../../core/kernel/failure.ts'
 import { secret } from '../../core/kernel/secret.ts'
+import { toWireJson } from '../../core/kernel/json.ts'
 
 type Parsed<A> = Either<Failure<'AccessConfigRefused'>, A>
 const refuse = (message: string): Parsed<never> => left(AccessConfigRefused(message))
@@ -219,7 +220,7 @@ export const jsonCredentialCodec: CredentialCodec = {
       identity.kind === 'token'
         ? { kind: identity.kind, token: identity.token.reveal() }
         : { kind: identity.kind, certificatePem: identity.certificatePem, keyPem: identity.keyPem.reveal() }
-    return secret(JSON.stringify({ format: 1, server, authorityPem, tlsServerName, identity: revealed }))
+    return secret(toWireJson({ format: 1, server, authorityPem, tlsServerName, identity: revealed }))
   },
   decode(text) {
     const decoded = StoredCredential.decode(JSON.parse(text.reveal()))

@@ -7,6 +7,7 @@ import { getOrMake } from '../../core/kernel/cache.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { threadEnvironment } from '../system/thread-environment.ts'
 import type { SigningTask } from './signing-thread.ts'
+import { toWireJson } from '../../core/kernel/json.ts'
 
 /** A build rewrites the extensions of imports, but not those of URLs. */
 const program = new URL(`./signing-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
@@ -74,7 +75,7 @@ export const makeLicenseSigner = (): ThreadedLicenseSigner => {
     signRevocations: ({ certificatePem, key }, revoked, thisUpdate, nextUpdate) =>
       run({ kind: 'revocations', certificatePem, keyPem: key.reveal(), revoked, thisUpdate, nextUpdate }),
     contentKey: (authorityId, { notBefore: _start, notAfter: _end, ...content }: LicenseContent) =>
-      createHash('sha256').update(JSON.stringify([authorityId, content])).digest('hex'),
+      createHash('sha256').update(toWireJson([authorityId, content])).digest('hex'),
     async close() {
       const started = [...pools.values()]
       pools.clear()

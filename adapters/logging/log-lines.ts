@@ -1,4 +1,5 @@
 import { write, writeSync } from 'node:fs'
+import { toWireJson } from '../../core/kernel/json.ts'
 
 /** Collects lines and writes them in batches, so that a log line needs no system call of its own. */
 export interface BatchedLines {
@@ -117,7 +118,7 @@ export const plainLine = (json: string): string => plainText(JSON.parse(json) as
 const plainText = (record: LogRecord): string => {
   const fields = Object.entries(record)
     .filter(([name]) => !shownElsewhere.has(name))
-    .map(([name, value]) => `${name}=${printable(typeof value === 'string' ? value : JSON.stringify(value))}`)
+    .map(([name, value]) => `${name}=${printable(typeof value === 'string' ? value : toWireJson(value))}`)
   const time = String(record['time'] ?? '').slice(11, 19)
   const level = levelNames[Number(record['level'])] ?? ''
   return `${[time, level.padEnd(5), printable(String(record['msg'] ?? '')), ...fields].join(' ')}\n`

@@ -3,6 +3,7 @@ import { closeSync, fstatSync, fsyncSync, linkSync, mkdirSync, openSync, readFil
 import { dirname } from 'node:path'
 import type { SealedPlace, Secret, SecretBox } from '../../core/kernel/secret.ts'
 import { secret } from '../../core/kernel/secret.ts'
+import { toWireJson } from '../../core/kernel/json.ts'
 
 const algorithm = 'aes-256-gcm'
 const ivLength = 12
@@ -182,7 +183,7 @@ const makeFile = (path: string): void => {
   const draft = `${path}.${randomUUID()}`
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    writeFlushed(draft, `${JSON.stringify(newKeyring(), null, 2)}\n`)
+    writeFlushed(draft, `${toWireJson(newKeyring(), 2)}\n`)
     linkUnlessPresent(draft, path)
     flushFolder(folder)
   } catch (cause) {

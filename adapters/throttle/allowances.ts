@@ -7,6 +7,7 @@ import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import type { AllowanceKind, Allowances, AttemptCount, AttemptCounters } from '../../core/identity/authentication/ports.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import type { Secret } from '../../core/kernel/secret.ts'
+import { toWireJson } from '../../core/kernel/json.ts'
 
 /** A host with an IPv6 address controls the whole /64 around it, so the /64 is counted. An IPv4 address is counted by itself. */
 export const networkOf = (address: string): string =>
@@ -121,7 +122,7 @@ export const makeAllowances = ({ counters, key, log }: AllowancesDeps): Allowanc
   return {
     async take(kind, subject) {
       const of = byNetwork.has(kind) ? networkOf(subject) : subject
-      const place = createHmac('sha256', key.reveal()).update(JSON.stringify(['allowance', kind, of])).digest('hex')
+      const place = createHmac('sha256', key.reveal()).update(toWireJson(['allowance', kind, of])).digest('hex')
       try {
         await limiters[kind].consume(place)
         return undefined

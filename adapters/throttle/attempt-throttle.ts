@@ -12,6 +12,7 @@ import type { Log } from '../../core/kernel/log.ts'
 import type { Secret } from '../../core/kernel/secret.ts'
 import type { Limit } from './allowances.ts'
 import { insuredPoints, makeSharedLimiter, networkOf } from './allowances.ts'
+import { toWireJson } from '../../core/kernel/json.ts'
 
 /** Bounds how long a block is cached, so that an administrator's unlock on another instance takes effect soon. */
 const maxMilliseconds = 5_000
@@ -136,7 +137,7 @@ export const makeAttemptThrottle = (deps: AttemptThrottleDeps): AttemptThrottle 
   const inPlace = makeUnderWay()
   const purgeSometimes = makePurge(deps)
   const keyOf = (...parts: readonly string[]): string =>
-    createHmac('sha256', deps.key.reveal()).update(JSON.stringify(['attempts', ...parts])).digest('hex')
+    createHmac('sha256', deps.key.reveal()).update(toWireJson(['attempts', ...parts])).digest('hex')
   const failuresKey = (kind: AttemptKind, subject: UserId | string): string => keyOf('failures', kind, typeof subject, String(subject))
   const locksKey = (kind: AttemptKind, subject: UserId | string): string => keyOf('locks', kind, typeof subject, String(subject))
   const addressKey = (sourceIp: string): string => keyOf('address', networkOf(sourceIp))

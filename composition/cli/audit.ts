@@ -7,6 +7,7 @@ import { changesOf } from '../../plugins/audit/codecs.ts'
 import { openFoundation } from '../service/foundation.ts'
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
 import { configOf, printJson } from './command-context.ts'
+import { toWireJson } from '../../core/kernel/json.ts'
 
 export interface AuditExportOptions extends CommonOptions {
   readonly after?: string
@@ -30,7 +31,7 @@ export const auditExport = async (context: CommandContext, options: AuditExportO
     for (;;) {
       const events = await log.listAfter(filter, last, pieceRows)
       for (const { at, changes, ...event } of events) {
-        context.print(JSON.stringify({ ...event, at: at.toISOString(), changes: changesOf(changes) }))
+        context.print(toWireJson({ ...event, at: at.toISOString(), changes: changesOf(changes) }))
         last = event.id
       }
       if (events.length < pieceRows) return 0

@@ -1,5 +1,6 @@
 import type { Environment, LoadedConfig } from '../config/config.ts'
 import { loadConfig } from '../config/config.ts'
+import { toWireJson } from '../../core/kernel/json.ts'
 
 /** The parts of the process that a command may use. */
 export interface CommandContext {
@@ -26,4 +27,4 @@ export type ExitCode = 0 | 1 | 2 | 130
 export const configOf = (context: CommandContext, options: CommonOptions): Promise<LoadedConfig> =>
   loadConfig({ environment: context.environment, file: options.config })
 
-export const printJson = (context: CommandContext, value: unknown): void => context.print(JSON.stringify(value, null, 2))
+export const printJson = (context: CommandContext, value: unknown): void => context.print(toWireJson(value, 2))

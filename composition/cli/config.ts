@@ -3,6 +3,7 @@ import { configOf, printJson } from './command-context.ts'
 import type { SettingRow } from '../config/settings.ts'
 import { configSchema, fileKey, settingsTable } from '../config/settings.ts'
 import type { LoadedConfig } from '../config/config.ts'
+import { toWireJson } from '../../core/kernel/json.ts'
 
 interface ShownSetting {
   readonly key: string
@@ -30,7 +31,7 @@ export const printConfig = async (context: CommandContext, options: CommonOption
     return 0
   }
   for (const { key, value, env, source } of shown) {
-    context.print(`${key}: ${value === null ? '' : JSON.stringify(value)}`.trimEnd().padEnd(64) + ` # ${env}, ${source}`)
+    context.print(`${key}: ${value === null ? '' : toWireJson(value)}`.trimEnd().padEnd(64) + ` # ${env}, ${source}`)
   }
   return 0
 }

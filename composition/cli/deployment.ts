@@ -1,4 +1,4 @@
-import { toWireJson } from '../../core/kernel/json.ts'
+import { fromWireJson, toWireJson } from '../../core/kernel/json.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import type { Assembly } from '../assemble.ts'
 import type { Settings } from '../config/settings.ts'
@@ -69,4 +69,4 @@ export const printOpenApi = async (context: CommandContext, options: CommonOptio
   return 0
 }
 
-const indented = (json: string): string => JSON.stringify(JSON.parse(json), null, 2)
+const indented = (json: string): string => toWireJson(fromWireJson(json), 2)

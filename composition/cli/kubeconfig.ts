@@ -9,7 +9,7 @@ import { getClientConfig } from '../../plugins/clusters/clusters.routes.ts'
 import type { CommandContext, ExitCode } from './command-context.ts'
 import type { ServerOptions, TaskServer } from './server-connection.ts'
 import { onServer, told } from './server-connection.ts'
-import { definedFields } from '../../core/kernel/json.ts'
+import { definedFields, toWireJson } from '../../core/kernel/json.ts'
 
 export interface KubeconfigOptions extends ServerOptions {
   /** The command by which kubectl runs this program. */
@@ -81,7 +81,7 @@ export const kubeconfigCredential = async (context: CommandContext, options: Ser
 }
 
 const printed = (context: CommandContext, { status }: Credential): ExitCode => {
-  context.print(JSON.stringify({ apiVersion: execApi, kind: 'ExecCredential', status }))
+  context.print(toWireJson({ apiVersion: execApi, kind: 'ExecCredential', status }))
   return 0
 }
 
@@ -122,7 +122,7 @@ const keep = ({ folder, file }: Place, credential: Credential): void => {
   const making = join(folder, `${randomUUID()}.making`)
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    writeFileSync(making, JSON.stringify(credential), { mode: 0o600, flag: 'wx' })
+    writeFileSync(making, toWireJson(credential), { mode: 0o600, flag: 'wx' })
     renameSync(making, file)
   } catch {
     // Ignored: the next run can do without it.

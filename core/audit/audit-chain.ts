@@ -4,6 +4,7 @@ import { hex } from '../kernel/secret.ts'
 import type { Log } from '../kernel/log.ts'
 import type { AuditChain, AuditRetention, AuditSettings, KeyedDigest, StoredChain, ToldEntry } from './ports.ts'
 import type { AuditEvent, ChainedEvent } from './types.ts'
+import { toWireJson } from '../kernel/json.ts'
 
 /** The hash before a chain's first row. */
 const chainStart: Uint8Array = new Uint8Array(32)
@@ -26,7 +27,7 @@ export const makeAuditChain = (key: KeyedDigest): AuditChain => ({
  * this order. The JSON array separates neighbouring fields. The order must never change: old rows must still verify.
  */
 const sealedText = (previousHash: Uint8Array, event: Omit<AuditEvent, 'id'>): string =>
-  JSON.stringify([
+  toWireJson([
     hex(previousHash),
     event.at.getTime(),
     event.tenantId,
@@ -53,7 +54,7 @@ export const isSealedBy = (key: KeyedDigest, { previousHash, hash, ...event }: C
 
 /** Returns the seal of a removed prefix. Without the audit key it is not possible to claim that a chain starts later. */
 const sealOfBase = (key: KeyedDigest, tenantId: number, hash: Uint8Array): Uint8Array =>
-  key.digest(JSON.stringify(['retained from', tenantId, hex(hash)]))
+  key.digest(toWireJson(['retained from', tenantId, hex(hash)]))
 
 const eventOf = ({ call, entry, result, at }: ToldEntry): Omit<AuditEvent, 'id'> => ({
   at,
@@ -72,7 +73,7 @@ const eventOf = ({ call, entry, result, at }: ToldEntry): Omit<AuditEvent, 'id'>
   objectType: entry.objectType,
   objectId: entry.objectId,
   objectName: (entry.objectName ?? '').slice(0, maxObjectNameLength),
-  changes: JSON.stringify(entry.changes ?? {}),
+  changes: toWireJson(entry.changes ?? {}),
 })
 
 /** The result of checking one chain. `brokenAt` is the id of the first row that does not match. */

@@ -6,6 +6,7 @@ import type { PermissionLevels } from '../kernel/rights.ts'
 import type { ScopeSet } from '../kernel/principal.ts'
 import { allows } from '../kernel/principal.ts'
 import type { Catalogue } from './types.ts'
+import { toWireJson } from '../kernel/json.ts'
 
 const lowerCaseName = /^[a-z][a-z_]*$/
 const actionName = /^[a-z][a-z ]*$/
@@ -53,7 +54,7 @@ const relationProblems = (definition: ObjectTypeDefinition, known: ReadonlySet<s
   ...Object.entries(definition.relations).flatMap(([name, terms]) =>
     terms
       .filter((term) => term.by === 'permission' && !known.has(permissionKey(term)))
-      .map((term) => `The relation ${definition.type}.${name} asks for an unknown permission: ${JSON.stringify(term)}.`),
+      .map((term) => `The relation ${definition.type}.${name} asks for an unknown permission: ${toWireJson(term)}.`),
   ),
 ]
 

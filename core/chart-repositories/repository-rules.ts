@@ -2,7 +2,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Failure } from '../kernel/failure.ts'
 import type { AccountId } from '../kernel/ids.ts'
-import { definedFields } from '../kernel/json.ts'
+import { definedFields, toWireJson } from '../kernel/json.ts'
 import type { Entropy, SealedPlace, SecretBox } from '../kernel/secret.ts'
 import { hex, optionalSecret, secret } from '../kernel/secret.ts'
 import type { PemReader } from './ports.ts'
@@ -146,7 +146,7 @@ export const makeRepositorySafe = (deps: { readonly secretBox: SecretBox; readon
     const ref = hex(deps.entropy.bytes(16))
     const plain: Plain = { ...rest, ...definedFields({ password: password?.reveal(), token: token?.reveal(), keyPem: keyPem?.reveal() }) }
     if (Object.keys(plain).length === 0) return { ref, box: undefined }
-    return { ref, box: await deps.secretBox.seal(secret(JSON.stringify(plain)), placeOf(accountId, ref)) }
+    return { ref, box: await deps.secretBox.seal(secret(toWireJson(plain)), placeOf(accountId, ref)) }
   },
   async open({ accountId, ref, box }) {
     if (box === undefined) return {}

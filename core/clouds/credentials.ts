@@ -15,6 +15,7 @@ import { credentialTypeNamed, fleetType, httpsUrl, readCredential, toCredentialF
 import type { CloudCredentialStore, CloudUnitOfWork, ServiceAccountReader } from './ports.ts'
 import { CloudCredentialRefused, CredentialChanged, CredentialMissing } from './ports.ts'
 import type { CredentialContent, CredentialForm, CredentialSpec, FieldValue, StoredCredential } from './types.ts'
+import { toWireJson } from '../kernel/json.ts'
 
 const auditOf = defineAudit(
   'cloud_credential',
@@ -35,7 +36,7 @@ export interface SealedCredentials {
 export const makeSealedCredentials = (deps: { readonly secretBox: SecretBox; readonly entropy: Entropy }): SealedCredentials => ({
   async seal(userId, spec) {
     const ref = hex(deps.entropy.bytes(16))
-    return { ref, box: await deps.secretBox.seal(secret(JSON.stringify(spec)), placeOf(userId, ref)) }
+    return { ref, box: await deps.secretBox.seal(secret(toWireJson(spec)), placeOf(userId, ref)) }
   },
   async open({ userId, ref, box }) {
     const plain = await deps.secretBox.open(box, placeOf(userId, ref))
@@ -150,7 +151,7 @@ export const makeCreateCredential = (deps: ChangeDeps) =>
   }
 
 const changedFieldsOf = (before: CredentialSpec, after: CredentialSpec): readonly string[] =>
-  Object.keys({ ...before.fields, ...after.fields }).filter((name) => JSON.stringify(before.fields[name]) !== JSON.stringify(after.fields[name]))
+  Object.keys({ ...before.fields, ...after.fields }).filter((name) => toWireJson(before.fields[name]) !== toWireJson(after.fields[name]))
 
 /** Replaces a credential of the caller, found by the name in the body. Omitted secrets are kept if the type does not change. */
 export const makeReplaceCredential = (deps: ChangeDeps) =>

@@ -6,6 +6,7 @@ import type { SignedInCall } from '../kernel/principal.ts'
 import type { ClusterStore, PublicAddress } from './ports.ts'
 import { ClusterMissing } from './ports.ts'
 import type { Cluster } from './types.ts'
+import { toWireJson } from '../kernel/json.ts'
 
 /** Placeholder for an access token of this platform. */
 export const tokenPlaceholder = 'PUT-YOUR-ACCESS-TOKEN-HERE'
@@ -28,7 +29,7 @@ export interface CarriedToken {
 }
 
 /** Returns a YAML scalar; JSON strings are valid YAML. */
-const quoted = (text: string): string => JSON.stringify(text)
+const quoted = (text: string): string => toWireJson(text)
 
 /** Returns the base64 of ASCII text; kubeconfigs contain certificates in this form. */
 const base64 = (ascii: string): string => btoa(ascii)

@@ -19,6 +19,7 @@ import { ContractMissing } from './ports.ts'
 import type { Effective } from './terms.ts'
 import { changedTerms, changeTimeline, effectiveInstant, namesTerms, termsAt, timelineOf } from './terms.ts'
 import type { Contract, ContractDocument, ContractEventName, ContractId, ContractTerms, TermsVersion } from './types.ts'
+import { toWireJson } from '../kernel/json.ts'
 
 /** The account that a new contract names does not exist. */
 export const ContractOwnerMissing = defineFailure(
@@ -229,7 +230,7 @@ export const makeUpdateContract = (deps: AdministrationDeps & { readonly withUpl
         const terms = await changeTerms(stores, contract, { draft, effective, at, by })
         if (isLeft(terms)) return terms
         const { name, emails, bindsNewClusters } = contract
-        const isSame = JSON.stringify(details.right) === JSON.stringify({ name, emails, bindsNewClusters })
+        const isSame = toWireJson(details.right) === toWireJson({ name, emails, bindsNewClusters })
         if (!isSame) await stores.contracts.setDetails(id, details.right, at)
         if (document === undefined) return right(terms.right ?? (isSame ? undefined : {}))
         const attached = await attachDocument(stores, contract, document, at)

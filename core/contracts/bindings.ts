@@ -14,6 +14,7 @@ import { makeAddressOf, recordBound, recordEvent } from './contracts.ts'
 import type { BindingStore, ContractStores, ContractUnitOfWork } from './ports.ts'
 import { ClusterBoundAlready, ContractClusterMissing, ContractNotUsable, ContractRequestInvalid } from './ports.ts'
 import type { BoundCluster, ContractClusterId, ContractId } from './types.ts'
+import { toWireJson } from '../kernel/json.ts'
 
 /** A cluster to be bound, as a request has it. */
 export interface ClusterToBind {
@@ -179,7 +180,7 @@ export const makeRetagBoundCluster =
     const parsed = parseTags(tags)
     if (isLeft(parsed)) return parsed
     return changeBoundCluster(deps, call, key, async ({ bindings }, binding) => {
-      if (JSON.stringify(binding.tags) === JSON.stringify(parsed.right)) return undefined
+      if (toWireJson(binding.tags) === toWireJson(parsed.right)) return undefined
       await bindings.setTags(key.ownerId, binding.clusterUid, parsed.right)
       return { event: 'cluster.retagged', changes: { cluster: binding.clusterUid, tags: parsed.right } }
     })

@@ -1,3 +1,4 @@
+import { toWireJson } from '../kernel/json.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Failure } from '../kernel/failure.ts'
@@ -40,7 +41,7 @@ const dated = Object.keys({
   disablesAnalytics: true, enablesClientBilling: true, restrictions: true,
 } satisfies Record<keyof DatedTerms, true>) as readonly (keyof DatedTerms)[]
 
-const isEqual = (a: DatedTerms, b: DatedTerms, key: keyof DatedTerms): boolean => JSON.stringify(a[key]) === JSON.stringify(b[key])
+const isEqual = (a: DatedTerms, b: DatedTerms, key: keyof DatedTerms): boolean => toWireJson(a[key]) === toWireJson(b[key])
 
 /** Returns which terms differ. */
 export const changedTerms = (a: DatedTerms, b: DatedTerms): readonly (keyof DatedTerms)[] => dated.filter((key) => !isEqual(a, b, key))

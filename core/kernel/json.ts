@@ -166,14 +166,18 @@ export const parseJson = (text: string): ParsedJson => {
 
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown }
 
-/** Serializes a value as JSON. A bigint becomes an integer literal. */
-export const toWireJson = (value: unknown): string => {
+/**
+ * Serializes a value as JSON. A bigint becomes an integer literal. This is the only writer of JSON in the service:
+ * `JSON.stringify` throws at a bigint.
+ * @param indent spaces for each level; without it the text has no whitespace.
+ */
+export const toWireJson = (value: unknown, indent?: number): string => {
   try {
     // Few responses contain a bigint, and a replacer costs several times as much.
-    return JSON.stringify(value)
+    return JSON.stringify(value, null, indent)
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
-    return JSON.stringify(value, (_, item: unknown) => (typeof item === 'bigint' ? rawJSON(item.toString()) : item))
+    return JSON.stringify(value, (_, item: unknown) => (typeof item === 'bigint' ? rawJSON(item.toString()) : item), indent)
   }
 }
 
@@ -184,9 +188,12 @@ const keepExact: SourceReviver = (_, value, context) =>
     ? BigInt(context.source)
     : value
 
+/** A reviver costs several times as much as parsing, and few texts have a number of so many digits. */
+const longInteger = /(?:^|[:,[])\s*-?\d{16}/
+
 /** Parses JSON text; integer literals beyond 2^53 become bigint. Throws a SyntaxError if the text is not valid. */
 export const fromWireJson = (text: string): unknown =>
-  /\d{16}/.test(text) ? (JSON.parse(text, keepExact as (key: string, value: unknown) => unknown) as unknown) : (JSON.parse(text) as unknown)
+  longInteger.test(text) ? (JSON.parse(text, keepExact as (key: string, value: unknown) => unknown) as unknown) : (JSON.parse(text) as unknown)
 
 /** Returns the given fields whose values differ from the current ones. An undefined field is ignored. */
 export const changedFields = <C extends object>(current: { readonly [K in keyof C]-?: Exclude<C[K], undefined> }, changes: C): Partial<C> =>

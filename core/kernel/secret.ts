@@ -1,6 +1,6 @@
 import { getOrMake } from './cache.ts'
 import type { FreeObject, Json } from './json.ts'
-import { isObject } from './json.ts'
+import { isObject, toWireJson } from './json.ts'
 import { token } from './token.ts'
 
 const inspect = Symbol.for('nodejs.util.inspect.custom')
@@ -68,8 +68,11 @@ export const EntropyToken = token<Entropy>('kernel.Entropy')
 /** Encodes bytes as lower-case hexadecimal, two digits per byte. */
 export const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 
-/** Removes values from a text of another origin, such as the output of a program that quotes its input. */
-export type Redact = (text: string) => string
+/**
+ * Removes values from a text of another origin, such as the output of a program that quotes its input.
+ * @param shown names that stay readable wherever they are a word of the text, also if a value is equal to one or is part of one.
+ */
+export type Redact = (text: string, shown?: readonly string[]) => string
 
 /** Shorter values occur in most texts; removing them would make the text unreadable. */
 const shortest = 6
@@ -86,6 +89,8 @@ const headLength = 4
 
 interface Sought {
   readonly byHead: ReadonlyMap<string, readonly string[]>
+  /** Names of the Kubernetes objects among the values. */
+  readonly shown: readonly string[]
   readonly isTooMuch: boolean
 }
 
@@ -108,18 +113,34 @@ const covered = ({ byHead }: Sought, text: string): { readonly parts: readonly (
   return { parts, seen: text.length }
 }
 
+const wordSign = /[\w-]/
+
+/** Returns the parts of a text that are one of the names, as a word. */
+const namedParts = (names: readonly string[], text: string): readonly (readonly [number, number])[] => {
+  const parts: [number, number][] = []
+  for (const name of new Set(names)) {
+    if (name.length < headLength) continue
+    for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + name.length)) {
+      const end = at + name.length
+      if (!wordSign.test(text.charAt(at - 1)) && !wordSign.test(text.charAt(end))) parts.push([at, end])
+    }
+  }
+  return parts
+}
+
 const replacer = (sought: Sought): Redact => {
   if (sought.isTooMuch) return (text) => (text === '' ? '' : mark)
-  return (text) => {
+  return (text, shown = []) => {
     const { parts, seen } = covered(sought, text)
-    let shown = ''
+    const named = parts.length === 0 ? [] : namedParts([...sought.shown, ...shown], text)
+    let result = ''
     let at = 0
-    for (const [from, to] of parts) {
-      shown += text.slice(at, from) + mark
+    for (const [from, to] of parts.filter(([start, end]) => !named.some(([first, last]) => first <= start && end <= last))) {
+      result += text.slice(at, from) + mark
       at = to
     }
-    if (seen === text.length) return shown + text.slice(at)
-    return `${shown}${text.slice(at, Math.max(at, seen))}${mark}`
+    if (seen === text.length) return result + text.slice(at)
+    return `${result}${text.slice(at, Math.max(at, seen))}${mark}`
   }
 }
 
@@ -133,16 +154,27 @@ const base64Of = (text: string): string => {
 /** Returns the forms in which a text may be quoted: as a whole and by lines, each as it is, inside JSON and in base64. */
 const formsOf = (text: string, least: number): readonly string[] => {
   const lines = text.split('\n').map((line) => line.trim()).filter((line) => line.length >= least)
-  return [...new Set([text, ...lines])].flatMap((plain) => [plain, JSON.stringify(plain).slice(1, -1), base64Of(plain)])
+  return [...new Set([text, ...lines])].flatMap((plain) => [plain, toWireJson(plain).slice(1, -1), base64Of(plain)])
 }
 
 /** Returns a string or a number as text. A number that was written with a decimal point may be an object. */
 const asText = (value: Json | undefined): string | undefined =>
   typeof value === 'string' ? value : typeof value === 'number' || typeof value === 'bigint' || value instanceof Number ? String(value) : undefined
 
+/** Returns the names by which a cluster speaks of an object: its kind, its group and version, its name and namespace. */
+export const objectNames = ({ apiVersion, kind, metadata }: FreeObject): readonly string[] => {
+  if (typeof apiVersion !== 'string' || typeof kind !== 'string') return []
+  const { name, namespace } = isObject(metadata) ? metadata : {}
+  return [apiVersion, apiVersion.split('/')[0] ?? '', kind, ...[name, namespace].filter((text) => typeof text === 'string')]
+}
+
+/** The number of objects among the values whose names are kept. */
+const mostObjects = 1_000
+
 /** Collects the values to find, in their various encodings, up to the limit. */
 const soughtIn = (values: readonly (FreeObject | undefined)[], least: number, isSoughtAtFirst: boolean): Sought => {
   const found = new Set<string>()
+  const objects: FreeObject[] = []
   let room = mostSought
   const add = (text: string): void => {
     if (text.length < least || found.has(text)) return
@@ -158,6 +190,7 @@ const soughtIn = (values: readonly (FreeObject | undefined)[], least: number, is
     if (text !== undefined) {
       if (isSought) add(text)
     } else if (isObject(value)) {
+      if (typeof value['kind'] === 'string' && objects.length < mostObjects) objects.push(value)
       for (const [key, item] of Object.entries(value)) gather(item, isSought || secretWords.test(key))
     }
   }
@@ -166,7 +199,7 @@ const soughtIn = (values: readonly (FreeObject | undefined)[], least: number, is
   for (const text of [...found].sort((a, b) => b.length - a.length)) {
     getOrMake(byHead, text.slice(0, headLength), () => []).push(text)
   }
-  return { byHead, isTooMuch: room < 0 }
+  return { byHead, shown: objects.flatMap(objectNames), isTooMuch: room < 0 }
 }
 
 /** Removes every text among the values, under any key. For output of helm, which may quote a template's result. */

@@ -8,7 +8,7 @@ import type { Cluster } from '../clusters/types.ts'
 import type { AccessGrant } from '../kernel/access.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
-import { decodedText, definedFields, textAt } from '../kernel/json.ts'
+import { decodedText, definedFields, textAt, toWireJson } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { secret } from '../kernel/secret.ts'
@@ -158,7 +158,7 @@ const clusteradmCommand = ({ clusterName, token, address: { server, authorityPem
 
 /** Returns the kubeconfig with which the agents of a spoke ask to join the hub. */
 export const kubeconfigOf = ({ token, address: { server, authorityPem } }: BootstrapAccess): string =>
-  JSON.stringify({
+  toWireJson({
     apiVersion: 'v1',
     kind: 'Config',
     clusters: [{ name: 'hub', cluster: { server, ...definedFields({ 'certificate-authority-data': authorityPem === undefined ? undefined : btoa(authorityPem) }) } }],
@@ -175,7 +175,7 @@ const helmCommand = (facts: JoinFacts): string => {
   const registrationConfiguration = Object.keys(clusterAnnotations).length === 0 ? undefined : { clusterAnnotations }
   const values = { klusterlet: { clusterName: facts.clusterName, ...definedFields({ registrationConfiguration }) }, bootstrapHubKubeConfig: kubeconfigOf(facts) }
   // JSON is YAML, on one line.
-  return withInput(['helm', 'upgrade', '--install', 'klusterlet', ...chart, '--values', '-'], JSON.stringify(values))
+  return withInput(['helm', 'upgrade', '--install', 'klusterlet', ...chart, '--values', '-'], toWireJson(values))
 }
 
 /** Returns the command for a POSIX shell with the cluster as the current context of kubectl. */

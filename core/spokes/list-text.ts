@@ -1,3 +1,5 @@
+import { toWireJson } from '../kernel/json.ts'
+
 /** A part of a text: from `start` up to `end`, exclusive. */
 interface Span {
   readonly start: number
@@ -102,5 +104,5 @@ export const joinListPages = ([first, ...others]: readonly ListPage[]): string =
     if (key === 'items') return `[${items.filter((each) => each !== '').join(',')}]`
     return key === 'metadata' ? withoutPlace(first.text, value) : cut(first.text, value)
   }
-  return `{${first.members.map((member) => `${JSON.stringify(member.key)}:${valueOf(member)}`).join(',')}}`
+  return `{${first.members.map((member) => `${toWireJson(member.key)}:${valueOf(member)}`).join(',')}}`
 }

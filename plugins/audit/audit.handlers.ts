@@ -1,7 +1,7 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { AuditLogToken } from '../../core/audit/ports.ts'
 import type { AuditEvent, AuditFilter } from '../../core/audit/types.ts'
-import { definedFields } from '../../core/kernel/json.ts'
+import { definedFields, toWireJson } from '../../core/kernel/json.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
 import { exportOrganizationAudit, exportSiteAudit, listOrganizationAudit, listOwnAudit, listSiteAudit } from './audit.routes.ts'
@@ -39,7 +39,7 @@ const filterOf = ({ action, actor, since }: Asked): AuditFilter => definedFields
 const exportedRows = 1000
 
 /** Returns one JSON object per line. To continue, a client asks for the events after the id of the last line. */
-const linesOf = (events: readonly AuditEvent[]): string => events.map((event) => `${JSON.stringify(toWire(event))}\n`).join('')
+const linesOf = (events: readonly AuditEvent[]): string => events.map((event) => `${toWireJson(toWire(event))}\n`).join('')
 
 export const auditGroup = defineGroup({
   needs: { events: AuditLogToken },

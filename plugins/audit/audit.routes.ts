@@ -3,6 +3,7 @@ import { PathName, request } from '../kit/codecs.ts'
 import { list, text } from '../kit/reply.ts'
 import { routesOf } from '../kit/route.ts'
 import { AuditEventResponse, AuditExportQuery, AuditQuery } from './codecs.ts'
+import { toWireJson } from '../../core/kernel/json.ts'
 
 const organizationRoute = routesOf({
   tag: 'Identity - Organizations & Teams',
@@ -62,7 +63,7 @@ export const listOwnAudit = ownRoute({
 
 const exportDescription =
   'One JSON object per line, oldest first, at most 1,000. To follow the log, repeat the request with `after` set to the id of the last line. An empty response means that there are no new rows, or that they wait for a change with a lower id that is not committed yet, for at most a minute.'
-const lines = text('application/x-ndjson', `${JSON.stringify(example)}\n`)
+const lines = text('application/x-ndjson', `${toWireJson(example)}\n`)
 
 export const exportOrganizationAudit = organizationRoute({
   id: 'audit.exportOrganizationEvents',

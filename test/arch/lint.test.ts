@@ -45,6 +45,8 @@ for (const [file, text, expected] of [
   [inCore, 'export const f = () => { void 0; Promise.resolve(1) }', /promises must be awaited/i],
   [inCore, 'export const f = (x: any) => x', /any/],
   [inComposition, "console.log('a')\nexport const x = 1", /console/],
+  [inAdapters, 'export const text = (value: unknown) => JSON.stringify(value)', /toWireJson/],
+  [inCore, 'const { stringify } = JSON\nexport const text = stringify', /toWireJson/],
   [inPages, "export const show = (text) => { document.body.innerHTML = text }", /textContent/],
   [inPages, 'export const keep = (text) => localStorage.setItem("a", text)', /not defined/],
 ] as const)

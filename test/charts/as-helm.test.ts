@@ -185,3 +185,18 @@ for (const major of ['helm3', 'helm4'] as const) {
     })
   }
 }
+
+test('documents of values.yaml are merged as by Helm 4, and only the first of Chart.yaml counts', async (t) => {
+  const { helm4 } = (await helm())!
+  const parts = (values: string): Parts => ({ yaml: 'type: application\n---\nname: other\n', values, charts: { db: { values: 'port: 1\n---\nport: 2\nname: x\n' } } })
+  for (const values of ['a: {x: 1, z: 1}\nb: 1\n---\na: {w: 2, z: null}\nc: [1]\n', '---\n# nothing\n---\na: 1\n---\n', 'a: {b: 1}\n---\na: 2\n---\na: {c: 3}\n', 'a: 1\n---\n- 2\n']) {
+    if (values.endsWith('- 2\n')) {
+      await t.throwsAsync(compare(helm4, parts(values), {}), { message: /must be a map/ })
+      continue
+    }
+    const { ours, helms } = await compare(helm4, parts(values), { a: null })
+    t.deepEqual(ours, helms, values)
+    const given = await compare(helm4, parts(values), {})
+    t.deepEqual(given.ours, given.helms, values)
+  }
+})

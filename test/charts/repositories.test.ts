@@ -1,7 +1,7 @@
 import test from 'ava'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { chartUrl } from '../../adapters/charts/repositories/http-repository.ts'
-import { challengeOf, mayHoldToken } from '../../adapters/charts/repositories/oci-registry.ts'
+import { challengeOf, mayHoldToken, nextPage, TagsUnreadable } from '../../adapters/charts/repositories/oci-registry.ts'
 import type { RepositoryAccess, RepositoryCredentials } from '../../core/chart-repositories/types.ts'
 import type { ClusterRequest, MemberCluster } from '../../core/clusters/ports.ts'
 import { ClusterUnreachable } from '../../core/clusters/ports.ts'
@@ -86,7 +86,7 @@ test('an archive of another chart, a hostile archive, and one that is missing ar
 })
 
 test('what is no repository is said so', async (t) => {
-  const texts: Readonly<Record<string, string>> = { '/html/index.yaml': '<html></html>', '/list/index.yaml': '- a', '/broken/index.yaml': 'entries: [', '/aliases/index.yaml': 'a: &a [x]\nentries: {web: *a}' }
+  const texts: Readonly<Record<string, string>> = { '/html/index.yaml': '<html></html>', '/list/index.yaml': '- a', '/broken/index.yaml': 'entries: [', '/aliases/index.yaml': 'a: &a [*a]\nentries: *a' }
   const server = await startServer((request, response) => {
     const text = texts[request.url ?? '']
     if (text === undefined) response.writeHead(request.url === '/down/index.yaml' ? 503 : 404)
@@ -108,6 +108,28 @@ test('entries of an index that cannot be installed are omitted', async (t) => {
   t.is(server.seen.at(-1)?.path, '/web.tgz')
   const listed = await world.reader.charts({ url: server.url, isPlainHttp: false, credentials: {} }, new AbortController().signal)
   t.deepEqual(listed._tag === 'Right' ? listed.right.map(({ name, version }) => [name, version]) : [], [['web', '1.0.0']])
+})
+
+test('an index with aliases, merges or a further document is read as helm reads it, and stays bounded', async (t) => {
+  const bytes = await minimalChart()
+  const indexes: Readonly<Record<string, string>> = {
+    aliases: 'apiVersion: v1\nentries:\n  other:\n  - &one {name: web, version: 1.0.0, urls: &urls [web.tgz], keywords: [a]}\n  web: [*one, {<<: *one, version: 0.9.0}, {version: 0.8.0, urls: *urls}]\n',
+    trailing: 'apiVersion: v1\nentries:\n  web: [{name: web, version: 1.0.0, urls: [web.tgz]}]\n---\n',
+    second: '# made by a tool\n---\nentries:\n  web: [{name: web, version: 1.0.0, urls: [web.tgz]}]\n---\nentries: {}\n',
+    // 1,000 names with 1,000 entries each.
+    growing: `entries:\n  web: &all [${'{version: 1.0.0,urls: [web.tgz]},'.repeat(1000)}]\n${Array.from({ length: 1000 }, (_, index) => `  c${index}: *all\n`).join('')}`,
+    doubling: `a: &a [x]\n${Array.from({ length: 40 }, (_, index) => `a${index}: &a${index} [${`*a${index === 0 ? '' : index - 1},`.repeat(9)}]\n`).join('')}entries: {web: [{version: 1.0.0, urls: [web.tgz], keywords: *a39}]}\n`,
+  }
+  const server = await startServer((request, response) => {
+    const [, name = ''] = (request.url ?? '').split('/')
+    response.end(request.url?.endsWith('index.yaml') === true ? indexes[name] : bytes)
+  }, { isPlain: true })
+  const world = sourceWorld()
+  t.teardown(async () => Promise.all([server.close(), world.close()]))
+  const expected: Readonly<Record<string, string>> = { aliases: '1.0.0', trailing: '1.0.0', second: '1.0.0', growing: 'ChartRefused', doubling: '1.0.0' }
+  for (const [name, outcome] of Object.entries(expected)) t.is(outcomeOf(await world.fetch({ name: `${server.url}/${name}` })), outcome, name)
+  const listed = await world.reader.versions({ url: `${server.url}/aliases`, isPlainHttp: false, credentials: {} }, 'web', new AbortController().signal)
+  t.deepEqual(listed._tag === 'Right' ? listed.right.map(({ version, keywords }) => [version, keywords]) : [], [['1.0.0', ['a']], ['0.9.0', ['a']], ['0.8.0', []]])
 })
 
 test('charts of another host are fetched without the credentials, and never from inside', async (t) => {
@@ -293,6 +315,38 @@ test('all pages of tags are read', async (t) => {
   t.deepEqual(listed._tag === 'Right' ? listed.right.map(({ version }) => version) : [], ['1.4.0', '1.3.0', '1.2.0', '1.1.0', '1.0.0'])
   const charts = await world.reader.charts(access(server, {}, true), new AbortController().signal)
   t.is(charts._tag === 'Left' ? charts.left.tag : '', 'ChartSourceRefused')
+})
+
+test('the next page of tags is on the same host, and pages are bounded', async (t) => {
+  const charts = await ociRegistryServed('1.0.0', '1.1.0', '1.2.0')
+  const thief = await startServer((_request, response) => void response.end('{"tags":["9.0.0"]}'), { isPlain: true })
+  const paged = { isPlain: true, authorization: basic, pageSize: 1 }
+  const [away, endless, unreadable] = [
+    await startRegistry(charts, { ...paged, link: (next) => `<${thief.url}${next}>; rel=next` }),
+    await startRegistry(charts, { ...paged, link: () => '</v2/team/web/tags/list?n=1>; rel="next"' }),
+    await startRegistry(charts, { ...paged, link: () => 'rel="next"' }),
+  ]
+  const world = sourceWorld({ named: { away: access(away, robot, true), endless: access(endless, robot, true), unreadable: access(unreadable, robot, true) } })
+  t.teardown(async () => Promise.all([thief, away, endless, unreadable, world].map((each) => each.close())))
+  for (const name of ['away', 'endless', 'unreadable']) {
+    const fetched = await world.fetch({ ...ociRegistryFrom, name })
+    t.is(outcomeOf(fetched), 'ChartSourceUnreachable', name)
+    t.is(outcomeOf(await world.fetch({ ...ociRegistryFrom, name }, 'web', '1.1.0')), '1.1.0', 'a version that is named needs no list')
+  }
+  t.is(thief.seen.length, 0)
+  t.true(endless.seen.length < 120)
+})
+
+test('links to the next page', (t) => {
+  const [base, origin] = [new URL('https://r.example/v2/team/web/tags/list?n=1000'), 'https://r.example']
+  const next = (link: string): string | undefined => nextPage(link, base, origin)?.href
+  const there = `${origin}/v2/team/web/tags/list?next_page=a%2Cb,c`
+  for (const link of [
+    '</v2/team/web/tags/list?next_page=a%2Cb,c>; rel="next"', '<?next_page=a%2Cb,c>;rel=next', `<${there}>; title="a, <b>"; rel="last next"`, `<http://r.example/v2/team/web/tags/list?next_page=a%2Cb,c> ; REL = "NEXT"`,
+    `</first>; rel="first", <list?next_page=a%2Cb,c>; rel="next", </last>; rel="last"`,
+  ]) t.is(next(link), there, link)
+  for (const link of ['', '</x>; rel="prev"', '</x>; title="next"', '</next>']) t.is(next(link), undefined, link)
+  for (const link of ['<https://other.example/x>; rel="next"', '<//other.example/x>; rel=next', '<https://r.example:8443/x>; rel=next', '<https://[>; rel=next', 'rel=next', 'x'.repeat(20_000)]) t.throws(() => next(link), { instanceOf: TagsUnreadable }, link.slice(0, 60))
 })
 
 test('a registry whose bytes are not what its manifest names is refused', async (t) => {

@@ -1,6 +1,12 @@
-import { left, right } from 'fp-ts/lib/Either.js'
-import type { Outcome } from '../../core/kernel/failure.ts'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { archiveLimits } from '../../adapters/charts/archives.ts'
+import { readChart } from '../../adapters/charts/chart-archives.ts'
+import { valuesByChart } from '../../adapters/charts/chart-values.ts'
+import type { Failure, Outcome } from '../../core/kernel/failure.ts'
 import type { FreeObject } from '../../core/kernel/json.ts'
+import { toWireJson } from '../../core/kernel/json.ts'
+import { valuesRefused, type Chart } from '../../core/packages/charts/ports.ts'
 import {
   HelmMissing,
   HelmRefused,
@@ -65,6 +71,19 @@ const render = (work: HelmWork, { archive, values }: HelmChart): HelmRendering =
     events: ['pre-install', 'pre-upgrade'], weight: 3, delete_policies: ['before-hook-creation'],
   }))
   return { manifest: fill(chart.manifest), hooks, notes: fill(chart.notes), release: undefined }
+}
+
+/** Judges as helm does, where the schema has no draft; the texts are those of another library. */
+const schemaCheck = async (archive: Uint8Array, values: FreeObject): Outcome<Failure<'ValuesRefused'>, void> => {
+  const charts = valuesByChart(await readChart(archive, archiveLimits), values)
+  if (isLeft(charts)) return charts
+  const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true })
+  const errors = charts.right.flatMap(({ path, chart, values: own }) => {
+    const schema = (chart as Chart).files.get('values.schema.json')
+    if (schema === undefined || ajv.validate(JSON.parse(Buffer.from(schema).toString()) as object, JSON.parse(toWireJson(own)))) return []
+    return (ajv.errors ?? []).map(({ instancePath, message }) => `${[path, ...instancePath.split('/').slice(1)].filter((part) => part !== '').join('.') || '(root)'}: ${message ?? ''}`)
+  })
+  return errors.length === 0 ? right(undefined) : left(valuesRefused(errors))
 }
 
 export const makeFakeHelmRunner = (): FakeHelmRunner => {
@@ -143,6 +162,11 @@ export const makeFakeHelmRunner = (): FakeHelmRunner => {
       asked.push({ operation: 'template', work })
       const refused = refusal(work, signal)
       return refused === undefined ? right({ ...render(work, chart), notes: '' }) : left(refused)
+    },
+    async checkValues(work, { archive }, values, signal) {
+      asked.push({ operation: 'checkValues', work })
+      const refused = refusal(work, signal)
+      return refused === undefined ? schemaCheck(archive, values) : left(refused)
     },
     async install(work, chart, signal) {
       asked.push({ operation: 'install', work })

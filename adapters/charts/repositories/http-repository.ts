@@ -7,7 +7,7 @@ import { chooseVersion } from '../versions.ts'
 import { originSecrets } from './credentials.ts'
 import type { ChartArchive, IndexedVersion, Repository, RepositoryIndex } from './repository-index.ts'
 import { answeredBy, missing, refusedSource } from './source-errors.ts'
-import { definedFields } from '../../../core/kernel/json.ts'
+import { definedFields, toWireJson } from '../../../core/kernel/json.ts'
 
 const indexBytes = 50 * 1024 * 1024
 const indexMilliseconds = 60_000
@@ -43,7 +43,7 @@ export const makeIndexCache = (deps: { readonly fetch: GuardedFetch; readonly th
     async of(access, signal) {
       const url = indexUrl(access.url)
       const secrets = originSecrets(access.credentials)
-      const key = sha256Hex(Buffer.from(JSON.stringify([url.href, secrets])))
+      const key = sha256Hex(Buffer.from(toWireJson([url.href, secrets])))
       const before = kept.get(key)
       const answer = await deps.fetch({ url, secrets, limitBytes: indexBytes, timeoutMilliseconds: indexMilliseconds, headers: before?.validators ?? {} }, signal)
       if (answer.status === 304 && before !== undefined) {

@@ -36,14 +36,44 @@ export const chartLayerOf = (manifest: Readonly<Record<string, unknown>>): Layer
   return typeof digest === 'string' && /^sha256:[0-9a-f]{64}$/.test(digest) && typeof size === 'number' ? { digest, size } : undefined
 }
 
-/** Reads one page of tags; `last` is set if another page follows. */
-export const readTags = ({ bytes, headers }: GuardedAnswer): { readonly tags: readonly string[]; readonly last: string | undefined } | undefined => {
+/** A page of tags. */
+interface TagPage {
+  readonly tags: readonly string[]
+  /** The address of the next page, on the host of this one; undefined on the last page. */
+  readonly next: URL | undefined
+}
+
+/** The page is no list of tags, or its link leads elsewhere. The message follows the name of the host. */
+export class TagsUnreadable extends Error {}
+
+/** A link of RFC 8288 with its parameters. A comma may be part of the address. */
+const linkPattern = /<([^<>]*)>((?:\s*;\s*[^\s=;,<]+(?:\s*=\s*(?:"[^"]*"|[^\s";,<]*))?)*)/g
+const isNext = (parameters: string): boolean => /;\s*rel\s*=\s*(?:"(?:[^"]*\s)?next(?:\s[^"]*)?"|next(?=$|[\s;]))/i.test(parameters)
+
+/**
+ * Returns the next page that a Link header names: where it begins is known to the registry alone. It must be on the host of
+ * `origin`, which gets the credentials. The scheme is that of `origin`: registries behind a proxy may name the inner one.
+ */
+export const nextPage = (link: string, base: URL, origin: string): URL | undefined => {
+  if (link.length > 16_384) throw new TagsUnreadable('names its next page at an address that is too long')
+  const target = [...link.matchAll(linkPattern)].find(([, , parameters = '']) => isNext(parameters))?.[1]
+  if (target === undefined) {
+    if (/rel\s*=\s*"?next/i.test(link)) throw new TagsUnreadable('names its next page in a way that cannot be read')
+    return undefined
+  }
+  if (!URL.canParse(target, base.href)) throw new TagsUnreadable('names its next page in a way that cannot be read')
+  const { host, pathname, search } = new URL(target, base.href)
+  if (host !== new URL(origin).host) throw new TagsUnreadable('names a next page on another host')
+  return new URL(`${origin}${pathname}${search}`)
+}
+
+/** Reads one page of tags of the registry at `origin`. */
+const readTags = ({ bytes, headers, url }: GuardedAnswer, origin: string): TagPage => {
   const { tags } = recordOf(json(bytes))
   // A repository whose tags were all deleted returns null.
-  if (tags !== null && !Array.isArray(tags)) return undefined
+  if (tags !== null && !Array.isArray(tags)) throw new TagsUnreadable('did not list its tags in a way that can be read')
   const texts = (tags ?? []).filter((tag): tag is string => typeof tag === 'string' && tag.length <= 128)
-  const hasMore = /rel="?next"?/i.test(headers['link'] ?? '')
-  return { tags: texts, last: hasMore ? texts.at(-1) : undefined }
+  return { tags: texts, next: nextPage(headers['link'] ?? '', url, origin) }
 }
 
 /** What a registry requires before it answers (RFC 9110 §11.6.1, RFC 6750). */
@@ -83,7 +113,9 @@ export const mayHoldToken = (registry: URL, realm: URL): boolean => {
 }
 
 const documentBytes = 4 * 1024 * 1024
-const maxTagPages = 20
+/** Registries return 100 to 1000 tags a page. */
+const maxTagPages = 100
+const maxTags = 50_000
 
 const repositoryName = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*$/
 
@@ -133,10 +165,11 @@ export const makeOciRegistry = (fetch: GuardedFetch, access: RepositoryAccess) =
   /** A session with one repository: the token is requested once. */
   const session = (place: Place) => {
     let held: string | undefined
-    return async (path: string, limitBytes: number, accept: string, signal: AbortSignal): Promise<GuardedAnswer> => {
+    return async (path: string | URL, limitBytes: number, accept: string, signal: AbortSignal): Promise<GuardedAnswer> => {
+      const url = typeof path === 'string' ? new URL(`/v2/${place.repository}/${path}`, place.origin) : path
       const ask = () => {
         const secrets = held === undefined ? own : { ...own, authorization: held }
-        return fetch({ url: new URL(`/v2/${place.repository}/${path}`, place.origin), headers: { accept }, secrets, limitBytes }, signal)
+        return fetch({ url, headers: { accept }, secrets, limitBytes }, signal)
       }
       const first = await ask()
       if (first.status !== 401 || held !== undefined) return first
@@ -145,19 +178,23 @@ export const makeOciRegistry = (fetch: GuardedFetch, access: RepositoryAccess) =
     }
   }
 
+  /** Returns all versions, newest first. A part of them could lack the newest, so a list that does not end is refused. */
   const tags = async (place: Place, what: string, signal: AbortSignal): Promise<readonly string[]> => {
     const get = session(place)
+    const { hostname } = new URL(place.origin)
     const all: string[] = []
-    let path = 'tags/list?n=1000'
-    for (let page = 0; page < maxTagPages; page += 1) {
-      const answer = await get(path, documentBytes, 'application/json', signal)
+    let pages = 0
+    let at: string | URL | undefined = 'tags/list?n=1000'
+    while (at !== undefined) {
+      const answer = await get(at, documentBytes, 'application/json', signal)
       if (answer.status === 404) throw missing(`The registry has no chart ${what}.`)
-      if (answer.status !== 200) throw answeredBy(new URL(place.origin).hostname, answer.status)
-      const found = readTags(answer)
-      if (found === undefined) throw unreachable('The registry did not list its tags in a way that can be read.')
-      all.push(...found.tags)
-      if (found.last === undefined || found.tags.length === 0) break
-      path = `tags/list?n=1000&last=${encodeURIComponent(found.last)}`
+      if (answer.status !== 200) throw answeredBy(hostname, answer.status)
+      const { tags: found, next } = pageOf(answer, place.origin)
+      all.push(...found)
+      pages += 1
+      if (next !== undefined && pages >= maxTagPages) throw unreachable(`${hostname} lists its tags in more than ${maxTagPages} pages. Name the version itself, not a range.`)
+      if (all.length > maxTags) throw unreachable(`${hostname} lists more than ${maxTags} tags. Name the version itself, not a range.`)
+      at = next
     }
     return newestFirst(all.map(versionOf))
   }
@@ -199,6 +236,15 @@ export const makeOciRegistry = (fetch: GuardedFetch, access: RepositoryAccess) =
       if (tag === '') throw refusedSource('The index of the repository names a place in a registry without a tag.')
       return pull(placeOf(access, path), tag, `${path.slice(1)}:${tag}`, signal)
     },
+  }
+}
+
+const pageOf = (answer: GuardedAnswer, origin: string): TagPage => {
+  try {
+    return readTags(answer, origin)
+  } catch (error) {
+    if (error instanceof TagsUnreadable) throw unreachable(`${new URL(origin).hostname} ${error.message}.`)
+    throw error
   }
 }
 

@@ -1,4 +1,4 @@
-import { load } from 'js-yaml'
+import { loadAll } from 'js-yaml'
 import type { ChartVersion } from '../../../core/chart-repositories/types.ts'
 import type { Json } from '../../../core/kernel/json.ts'
 import { isObject } from '../../../core/kernel/json.ts'
@@ -59,13 +59,21 @@ const sorted = (versions: readonly IndexedVersion[]): readonly IndexedVersion[] 
   return newestFirst([...byVersion.keys()]).flatMap((version) => byVersion.get(version) ?? [])
 }
 
-const parse = (source: string): Json => {
+/** Aliases and merges are references: what they cost is bounded where entries are read. */
+const maxAliases = 1_000_000
+const maxMergedKeys = 500_000
+
+/** Returns the first document, as Helm does: some generators end the file with `---`. */
+const parse = (source: string): Json | undefined => {
   try {
-    return load(source, { schema: kubernetesSchema, json: true, maxDepth: 50, maxAliases: 0 }) as Json
+    return loadAll(source, { schema: kubernetesSchema, json: true, maxDepth: 50, maxAliases, maxTotalMergeKeys: maxMergedKeys })[0] as Json | undefined
   } catch {
     throw new IndexRefused('The index of the repository is no YAML that can be read.')
   }
 }
+
+/** Entries that an index without aliases cannot exceed: the shortest one takes more characters. */
+const mostEntries = (source: string): number => 1_000 + Math.floor(source.length / 16)
 
 /** Parses the index of an HTTP repository. Throws IndexRefused. */
 export const readIndex = (bytes: Uint8Array): RepositoryIndex => {
@@ -79,8 +87,11 @@ export const readIndex = (bytes: Uint8Array): RepositoryIndex => {
   const entries = isObject(index) ? index['entries'] : undefined
   if (!isObject(entries)) throw new IndexRefused('The index of the repository has no entries: it is no chart repository.')
   const found = new Map<string, readonly IndexedVersion[]>()
+  let left = mostEntries(source)
   for (const [name, versions] of Object.entries(entries)) {
     if (!Array.isArray(versions) || name.length > 250) continue
+    left -= versions.length
+    if (left < 0) throw new IndexRefused('The aliases in the index of the repository make too many entries of it.')
     const reduced = (versions as readonly Json[]).flatMap((entry) => reduce(name, entry) ?? [])
     if (reduced.length > 0) found.set(name, sorted(reduced))
   }

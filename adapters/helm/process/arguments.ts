@@ -89,6 +89,8 @@ export interface HelmCommand {
   readonly revision?: number
   /** The capabilities that a rendering without a cluster assumes. */
   readonly capabilities?: { readonly kubeVersion: string; readonly apiVersions: readonly string[] }
+  /** Checks the values against the schemas of the chart, which must be of `packSchemas`. */
+  readonly checksSchemas?: boolean
   /** Prints progress on stderr, in helm's own words. */
   readonly isVerbose?: boolean
 }
@@ -113,8 +115,8 @@ export const argumentsOf = (command: HelmCommand): Words => {
   return [
     operation,
     `--namespace=${release.namespace}`,
-    // A chart's schema may name any URL or file, and helm would read it. Schemas are checked without helm.
-    ...(rendersChart ? ['--skip-schema-validation'] : []),
+    // A chart's schema may name any URL or file, and helm would read it. Only schemas without such names are checked, beforehand.
+    ...(rendersChart && command.checksSchemas !== true ? ['--skip-schema-validation'] : []),
     ...(rendersChart && operation !== 'template' ? ['--output=json'] : []),
     ...(command.isVerbose === true ? ['--debug'] : []),
     ...(valuesFile === undefined ? [] : [`--values=${valuesFile}`]),

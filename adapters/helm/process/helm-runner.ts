@@ -1,6 +1,8 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Failure, Outcome } from '../../../core/kernel/failure.ts'
-import type { ChartTexts } from '../../../core/packages/charts/ports.ts'
+import type { FreeObject } from '../../../core/kernel/json.ts'
+import type { ChartTexts, SchemaChart } from '../../../core/packages/charts/ports.ts'
+import { valuesRefused } from '../../../core/packages/charts/ports.ts'
 import type { HelmChart, HelmFailure, HelmRendering, HelmRunner, HelmWork } from '../../../core/packages/releases/ports.ts'
 import { HelmMissing, HelmRefused, HelmStopped } from '../../../core/packages/releases/ports.ts'
 import type { Capabilities, HelmCommand, HelmOperation } from './arguments.ts'
@@ -10,6 +12,7 @@ import { cleanLine, runChild } from './child-process.ts'
 import type { FoundHelm, HelmFinder } from './helm-finder.ts'
 import { howToGetHelm, onPath } from './helm-finder.ts'
 import { asProgress, failureOf, isGone, isTrace, makeRedact, readReleaseOutput, readTemplateOutput } from './helm-output.ts'
+import { schemaProblems } from './schema-problems.ts'
 import type { HelmLimits } from './limits.ts'
 import { makeSlots, wallSecondsOf } from './limits.ts'
 import type { LoopbackProxy, ProxyDoor } from './loopback-proxy.ts'
@@ -17,6 +20,7 @@ import type { WorkFolder } from './work-folder.ts'
 import { environmentOf, makeWorkFolder } from './work-folder.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 import type { Redact } from '../../../core/kernel/secret.ts'
+import { redactSecrets } from '../../../core/kernel/secret.ts'
 
 /** Limits that the operating system enforces, if the programs for them are installed (Linux). */
 export interface Guards {
@@ -59,6 +63,8 @@ export interface AskedOfHelm {
   readonly chart?: HelmChart
   readonly revision?: number
   readonly capabilities?: Capabilities
+  /** The chart holds schemas only. A process that ends because of the values is returned on the Right. */
+  readonly schemas?: SchemaChart
 }
 
 /** Runs one helm process for each operation. */
@@ -75,14 +81,14 @@ const isChange = ({ operation, work }: AskedOfHelm): boolean => operation !== 't
 
 /** Returns the command line of one process. Only operations that change a cluster are watched line by line. */
 const commandOf = (asked: AskedOfHelm, helm: FoundHelm, files: WorkFolder): HelmCommand => {
-  const { operation, work, revision, capabilities } = asked
+  const { operation, work, revision, capabilities, schemas } = asked
   return {
     operation,
     major: helm.major,
     flags: work.flags,
     release: work.release,
     isVerbose: isChange(asked),
-    ...definedFields({ chartFile: files.chartFile, valuesFile: files.valuesFile, revision, capabilities }),
+    ...definedFields({ chartFile: files.chartFile, valuesFile: files.valuesFile, revision, capabilities, checksSchemas: schemas === undefined ? undefined : true }),
   }
 }
 
@@ -133,6 +139,7 @@ export const makeRunHelm = ({ finder, proxy, guards, limits, folder }: HelmProce
     }
     const end = await runChild(plan, signal)
     if (isGone(end)) finder.forget()
+    if (asked.schemas !== undefined && schemaProblems(end.stderr, asked.schemas) !== undefined) return right(end)
     const failure = failureOf(operation, end, redact, door.trouble())
     return failure === undefined ? right(end) : left(failure)
   }
@@ -226,6 +233,14 @@ export const makeHelmProcessRunner = (deps: HelmProcessDeps & { readonly chartTe
     return isLeft(asked) && isAboutObjects(asked.left) ? render({ operation, work: withDryRun(work, 'client'), chart, ...(await told()) }, signal) : asked
   }
 
+  const checkValues = async (work: HelmWork, schemas: SchemaChart, values: FreeObject, signal: AbortSignal): Outcome<HelmFailure | Failure<'ValuesRefused'>, void> => {
+    const end = await helm.run({ operation: 'template', work: { ...work, flags: { dryRun: 'client' } }, chart: { archive: schemas.archive, values }, schemas }, signal)
+    if (isLeft(end)) return end
+    const problems = schemaProblems(end.right.stderr, schemas)
+    const redact = redactSecrets(values)
+    return problems === undefined ? right(undefined) : left(valuesRefused(problems.map((line) => redact(line))))
+  }
+
   const change = async (operation: 'install' | 'upgrade', work: HelmWork, chart: HelmChart, signal: AbortSignal): Outcome<HelmFailure, HelmRendering> => {
     const end = await helm.run({ operation, work, chart }, signal)
     if (isLeft(end)) return end
@@ -254,6 +269,7 @@ export const makeHelmProcessRunner = (deps: HelmProcessDeps & { readonly chartTe
       return { version, major, origin }
     },
     template,
+    checkValues,
     install: (work, chart, signal) => change('install', work, chart, signal),
     upgrade: (work, chart, signal) => change('upgrade', work, chart, signal),
     rollback: (work, revision, signal) => withoutChart({ operation: 'rollback', work, revision }, signal),

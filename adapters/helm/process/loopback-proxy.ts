@@ -7,6 +7,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import type { MemberCluster } from '../../../core/clusters/ports.ts'
 import type { Exchange } from '../../../core/kernel/exchange.ts'
 import type { HelmEvent, HelmObject } from '../../../core/packages/releases/ports.ts'
+import { toWireJson } from '../../../core/kernel/json.ts'
 
 /** Returns the resource that the path of a Kubernetes API call names, or undefined if it names none. */
 export const calledObject = (path: string): HelmObject | undefined => {
@@ -63,7 +64,7 @@ export const loopbackExchange = (req: IncomingMessage, res: ServerResponse, path
 export const answerStatus = (res: ServerResponse, code: number, reason: string, message: string): void => {
   if (res.destroyed || res.headersSent) return void res.destroy()
   res.writeHead(code, ['content-type', 'application/json'])
-  res.end(JSON.stringify({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, code }))
+  res.end(toWireJson({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, code }))
 }
 
 /** What the proxy knows of a helm process. */

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FreeObject } from '../../../core/kernel/json.ts'
 import type { HelmChart } from '../../../core/packages/releases/ports.ts'
+import { toWireJson } from '../../../core/kernel/json.ts'
 
 const family = 'moorage-helm-'
 /** Age limit for a folder of another container that shares this disk: its processes cannot be checked from here. */
@@ -29,7 +30,7 @@ const processSpace = (): string => {
 const ownPrefix = (): string => `${family}${processSpace()}-${process.pid}-`
 
 const kubeconfigOf = (server: string, namespace: string): string =>
-  JSON.stringify({
+  toWireJson({
     apiVersion: 'v1',
     kind: 'Config',
     'current-context': 'member',
@@ -59,7 +60,7 @@ export const makeWorkFolder = async (
   return { path, chartFile: chart === undefined ? undefined : 'chart.tgz', valuesFile: chart?.values === undefined ? undefined : 'values.json', remove }
 }
 
-const valuesText = (values: FreeObject): string => JSON.stringify(values)
+const valuesText = (values: FreeObject): string => toWireJson(values)
 
 /** Returns the complete environment of a helm process. It contains nothing of the service's own. */
 export const environmentOf = (folder: string, driver: 'secret' | 'configmap', memoryLimitMiB: number): Record<string, string> => ({

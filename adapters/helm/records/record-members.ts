@@ -1,5 +1,6 @@
 import type { ReleaseHeader, ReleaseKey } from '../../../core/packages/types.ts'
 import { headerOf, parseRecord, PayloadUnreadable, unpackBegin } from './record-payload.ts'
+import { toWireJson } from '../../../core/kernel/json.ts'
 
 /** The position of an object's member in JSON text. */
 interface Member {
@@ -107,7 +108,7 @@ export const headerOfBegin = (bytes: Buffer, expected: ReleaseKey & { readonly v
 const escapes: Readonly<Record<string, string>> = { '<': '\\u003c', '>': '\\u003e', '&': '\\u0026', '\u2028': '\\u2028', '\u2029': '\\u2029' }
 
 /** Encodes a string as Go's JSON encoder does: safe in HTML and JavaScript. */
-export const goString = (text: string): string => JSON.stringify(text.toWellFormed()).replace(/[<>&\u2028\u2029]/g, (sign) => escapes[sign] ?? sign)
+export const goString = (text: string): string => toWireJson(text.toWellFormed()).replace(/[<>&\u2028\u2029]/g, (sign) => escapes[sign] ?? sign)
 
 /**
  * Returns a record's JSON with another status or description in its `info`. Every other byte is unchanged, including

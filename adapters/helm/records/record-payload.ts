@@ -1,7 +1,7 @@
 import { promisify } from 'node:util'
 import { constants, gunzip, gunzipSync, gzip } from 'node:zlib'
 import type { FreeObject } from '../../../core/kernel/json.ts'
-import { isObject, toWireJson } from '../../../core/kernel/json.ts'
+import { fromWireJson, isObject, toWireJson } from '../../../core/kernel/json.ts'
 import type { RecordSizes } from '../../../core/packages/releases/ports.ts'
 import type { Release, ReleaseHeader, ReleaseKey, StorageDriver } from '../../../core/packages/types.ts'
 
@@ -97,18 +97,10 @@ export const pack = async (driver: StorageDriver, json: string): Promise<string>
   return driver === 'Secret' ? Buffer.from(text).toString('base64') : text
 }
 
-type SourceReviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown
-
-const keepExact: SourceReviver = (_, value, { source }) =>
-  typeof value === 'number' && !Number.isSafeInteger(value) && source !== undefined && /^-?[0-9]+$/.test(source) ? BigInt(source) : value
-
-// Helm's JSON has no whitespace. A reviver costs several times as much as parsing, and hardly any record needs it.
-const hasLongInteger = (text: string): boolean => /[:,[]-?\d{16}/.test(text)
-
 /** Parses the JSON of a record. Integers beyond 2^53 become bigint. Throws PayloadUnreadable. */
 export const parseRecord = (text: string): unknown => {
   try {
-    return hasLongInteger(text) ? (JSON.parse(text, keepExact as (key: string, value: unknown) => unknown) as unknown) : (JSON.parse(text) as unknown)
+    return fromWireJson(text)
   } catch (error) {
     throw new PayloadUnreadable((error as Error).message)
   }
@@ -157,7 +149,7 @@ const compress = promisify(gzip)
 /** Packs as Helm does, off the event loop, and returns the size. */
 export const gzipRecordSizes: RecordSizes = {
   async packed({ record, files }) {
-    const listed = [...files].map(([name, bytes]) => `{"name":${JSON.stringify(name)},"data":"${Buffer.from(bytes).toString('base64')}"}`)
+    const listed = [...files].map(([name, bytes]) => `{"name":${toWireJson(name)},"data":"${Buffer.from(bytes).toString('base64')}"}`)
     const packed = await compress(Buffer.from(`${toWireJson(record)}[${listed.join(',')}]`), { level: constants.Z_BEST_COMPRESSION })
     return Math.ceil(packed.length / 3) * 4
   },

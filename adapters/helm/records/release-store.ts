@@ -6,7 +6,7 @@ import { Piscina } from 'piscina'
 import type { MemberCluster } from '../../../core/clusters/ports.ts'
 import type { Clock } from '../../../core/kernel/clock.ts'
 import type { Outcome } from '../../../core/kernel/failure.ts'
-import { definedFields } from '../../../core/kernel/json.ts'
+import { definedFields, toWireJson } from '../../../core/kernel/json.ts'
 import type { RecordFailure, ReleaseStore } from '../../../core/packages/ports.ts'
 import { RecordChanged, RecordUnreadable, ReleaseMissing } from '../../../core/packages/ports.ts'
 import type { ReleaseHeader, ReleaseKey, ReleaseRecordRef, StorageDriver } from '../../../core/packages/types.ts'
@@ -36,7 +36,7 @@ export const makeHeaderCache = (limitChars: number): HeaderCache => {
   return {
     find: (cluster, ref) => kept.get(keyOf(cluster, ref)),
     keep(cluster, ref, header) {
-      const chars = JSON.stringify(header, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)).length
+      const chars = toWireJson(header).length
       kept.set(keyOf(cluster, ref), header, { size: chars })
       return chars
     },
@@ -144,7 +144,7 @@ export const makeHelmReleaseStore = ({ clock }: { readonly clock: Clock }): Rele
       if (isLeft(next)) return next
       // An update, not a patch: Helm itself requires the right to update.
       const written = await cluster.request(
-        { method: 'PUT', target: objectPath(driver, ref), headers: [['content-type', 'application/json']], body: Buffer.from(JSON.stringify(next.right)) },
+        { method: 'PUT', target: objectPath(driver, ref), headers: [['content-type', 'application/json']], body: Buffer.from(toWireJson(next.right)) },
         signal,
       )
       if (!isRight(written)) return written

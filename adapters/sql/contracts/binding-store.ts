@@ -11,6 +11,7 @@ import { withOwner } from './contract-store.ts'
 import type { BindingRow, ContractRow, LicensedBindingRow } from './rows.ts'
 import { bindingOf, contractOf, licensedBindingOf, tagsOf } from './rows.ts'
 import { activeAt, inForce, joinInForce } from './terms-in-force.ts'
+import { toWireJson } from '../../../core/kernel/json.ts'
 
 const withTags = (rows: Knex.QueryBuilder): Knex.QueryBuilder =>
   rows
@@ -128,7 +129,7 @@ export const makeSqlBindingStore = (db: SqlDatabase, clock: Clock): ((runner: Sq
       await runner.run(s.rename, { id, name: displayName })
     },
     async setTags(ownerId, clusterUid, tags) {
-      await runner.run(s.setTags, { ownerId, uid: clusterUid, tags: JSON.stringify(tags) })
+      await runner.run(s.setTags, { ownerId, uid: clusterUid, tags: toWireJson(tags) })
     },
   })
 }

@@ -1,3 +1,4 @@
+import { toWireJson } from '../../../core/kernel/json.ts'
 import type { Knex } from 'knex'
 import type { ContractTerms, DatedTerms, TermsVersion } from '../../../core/contracts/types.ts'
 import type { Bind } from '../kit/statement.ts'
@@ -11,8 +12,8 @@ export type DatedColumn = (typeof datedColumns)[number]
 
 export const datedBinds = (terms: DatedTerms): Record<DatedColumn, Bind> => ({
   product: terms.product,
-  features: JSON.stringify(terms.features),
-  quota: JSON.stringify(terms.quota),
+  features: toWireJson(terms.features),
+  quota: toWireJson(terms.quota),
   restrictions: terms.restrictions,
   starts_at: terms.startsAt.getTime(),
   ends_at: terms.endsAt.getTime(),
@@ -29,7 +30,7 @@ export type DetailColumn = (typeof detailColumns)[number]
 
 export const detailBinds = ({ name, emails, bindsNewClusters }: Pick<ContractTerms, 'name' | 'emails' | 'bindsNewClusters'>): Record<DetailColumn, Bind> => ({
   name,
-  emails: JSON.stringify(emails),
+  emails: toWireJson(emails),
   binds_new_clusters: bindsNewClusters ? 1 : 0,
 })
 

@@ -9,6 +9,7 @@ import type { Call } from '../../../core/kernel/principal.ts'
 import type { AuditTrail, GatheringAuditTrail, UnitOfWork } from '../../../core/kernel/unit-of-work.ts'
 import { collisionAttempts, collisionPause, isForeignKeyViolation, isRetryable } from '../kit/driver-errors.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import { toWireJson } from '../../../core/kernel/json.ts'
 
 /** Marks, inside the transaction of a change, that the request with this idempotency record was carried out. */
 export interface AppliedMark {
@@ -50,7 +51,7 @@ export const makeAppliedMark = (database: SqlDatabase): AppliedMark => {
 
 const onlyApplied = { state: 'applied', status: null, headers: null, body: null }
 
-const answered = ({ status, headers, body }: StoredAnswer) => ({ state: 'answered', status, headers: JSON.stringify(headers), body: body ?? null })
+const answered = ({ status, headers, body }: StoredAnswer) => ({ state: 'answered', status, headers: toWireJson(headers), body: body ?? null })
 
 /** Carries a Left out of the transaction, which would commit if the promise of the work resolved. */
 class Refused extends Error {

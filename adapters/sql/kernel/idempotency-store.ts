@@ -5,6 +5,7 @@ import { databaseNow } from '../kit/fragments.ts'
 import { isRetryable, isUniqueViolation } from '../kit/driver-errors.ts'
 import type { SqlDatabase } from '../kit/statement.ts'
 import { beatMilliseconds, deadMilliseconds } from './instance-store.ts'
+import { toWireJson } from '../../../core/kernel/json.ts'
 
 /** A process that was silent for at most this long missed no heartbeat: one interval, and a second for the transfer. */
 const punctualMilliseconds = beatMilliseconds + 1_000
@@ -77,7 +78,7 @@ export const makeSqlIdempotencyStore = (database: SqlDatabase, instanceId: strin
     },
     answer: async (id, { status, headers, body }) => {
       open.delete(id)
-      await doubting(database.run(statements.answer, { id, status, headers: JSON.stringify(headers), body: body ?? null }))
+      await doubting(database.run(statements.answer, { id, status, headers: toWireJson(headers), body: body ?? null }))
     },
     settle: (id) => void open.delete(id),
     forget: async (id) => {

@@ -9,7 +9,7 @@ import type { SealedPlace, Secret, SecretBox } from '../../../core/kernel/secret
 import { secret } from '../../../core/kernel/secret.ts'
 import type { ClaimedMail, MailQueue } from '../../../core/mail/ports.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
-import { definedFields } from '../../../core/kernel/json.ts'
+import { definedFields, toWireJson } from '../../../core/kernel/json.ts'
 
 const SealedMail = t.intersection([
   t.type({ to: t.string, subject: t.string, paragraphs: t.readonlyArray(t.string) }),
@@ -18,7 +18,7 @@ const SealedMail = t.intersection([
 
 /** Returns a mail as the text to seal, including the link. */
 export const mailToText = ({ to, subject, paragraphs, action }: Mail): Secret =>
-  secret(JSON.stringify({ to, subject, paragraphs, ...definedFields({ action: action && { label: action.label, url: action.url.reveal() } }) }))
+  secret(toWireJson({ to, subject, paragraphs, ...definedFields({ action: action && { label: action.label, url: action.url.reveal() } }) }))
 
 /** Throws if the text was not made by `mailToText`. */
 export const mailOfText = (text: Secret, accountId: AccountId | undefined): Mail => {

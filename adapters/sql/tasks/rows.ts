@@ -1,7 +1,7 @@
 import type { Actor } from '../../../core/kernel/principal.ts'
 import type { AccountId, UserId } from '../../../core/kernel/ids.ts'
 import type { FreeObject } from '../../../core/kernel/json.ts'
-import { fromWireJson } from '../../../core/kernel/json.ts'
+import { fromWireJson, toWireJson } from '../../../core/kernel/json.ts'
 import type { TaskOrigin } from '../../../core/tasks/ports.ts'
 import type { Task, TaskEvent, TaskEventStatus, TaskId, TaskState } from '../../../core/tasks/types.ts'
 import type { Num } from '../kit/statement.ts'
@@ -61,7 +61,7 @@ export interface Asked {
   readonly actor: Actor
   readonly origin: TaskOrigin
 }
-export const askedToText = (asked: Asked): string => JSON.stringify(asked)
+export const askedToText = (asked: Asked): string => toWireJson(asked)
 export const askedOf = (text: string): Asked => JSON.parse(text) as Asked
 
 export interface EventRow {

@@ -164,7 +164,7 @@ const newBinds = (task: NewTask): Record<string, Bind> => ({
   actor_id: task.actor.userId,
   actor_login: task.actor.login,
   actor: askedToText({ actor: task.actor, origin: task.origin }),
-  about: JSON.stringify(task.about),
+  about: toWireJson(task.about),
   cluster: task.about['cluster'] ?? '',
   lock_key: task.lockKey ?? null,
   sealed_input: task.sealedInput,

@@ -2,6 +2,7 @@ import type { AccountId } from '../../../core/kernel/ids.ts'
 import type { Outage, OutageId, OutageStore } from '../../../core/usage/outages/ports.ts'
 import type { UnixSeconds } from '../../../core/usage/types.ts'
 import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import { toWireJson } from '../../../core/kernel/json.ts'
 
 interface OutageRow {
   readonly id: number
@@ -44,7 +45,7 @@ export const makeSqlOutageStore = (db: SqlDatabase): ((runner: SqlRunner) => Out
     },
     async insert({ owner, clusterUid: uid, from, to, tags, comments, createdAt }) {
       if ((await runner.first(same, { ownerId: owner?.id ?? 0, uid, from, to })) !== undefined) return undefined
-      const row = { ownerId: owner?.id ?? null, uid, from, to, tags: JSON.stringify(tags), comments, createdAt: createdAt.getTime() }
+      const row = { ownerId: owner?.id ?? null, uid, from, to, tags: toWireJson(tags), comments, createdAt: createdAt.getTime() }
       return (await runner.run(insert, row)).insertId as OutageId
     },
     async list({ endsAfter, ownerId, clusterUid }) {

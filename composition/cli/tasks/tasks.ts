@@ -8,7 +8,7 @@ import type { ServerOptions, TaskServer } from '../server-connection.ts'
 import { onServer, told, unreachable } from '../server-connection.ts'
 import type { ShownEvent, TaskView } from './task-view.ts'
 import { drawView, emptyView, plainLine, printable, showEvent } from './task-view.ts'
-import { definedFields } from '../../../core/kernel/json.ts'
+import { definedFields, toWireJson } from '../../../core/kernel/json.ts'
 
 type ShownTask = (typeof TaskWire)['_A']
 
@@ -140,7 +140,7 @@ const refused = (context: CommandContext, status: number, body: string): ExitCod
   return 1
 }
 
-const jsonDisplay = (context: CommandContext): Display => ({ show: (event) => context.print(JSON.stringify(event)), close: () => undefined })
+const jsonDisplay = (context: CommandContext): Display => ({ show: (event) => context.print(toWireJson(event)), close: () => undefined })
 
 const plainDisplay = (context: CommandContext): Display => ({ show: (event, view) => context.print(plainLine(view, event)), close: () => undefined })
 

@@ -1,5 +1,6 @@
 import type * as t from 'io-ts'
 import { listedItem, noteOf, optionalInner, repeatedItem } from '../../../plugins/kit/codecs.ts'
+import { toWireJson } from '../../../core/kernel/json.ts'
 
 /** A JSON Schema of OpenAPI 3.1, limited to what this document uses. */
 export interface Schema {
@@ -41,7 +42,7 @@ export const makeSchemaRegistry = (): SchemaRegistry => {
       if (owner === undefined) {
         owners.set(name, codec)
         schemas.set(name, describe())
-      } else if (owner !== codec && JSON.stringify(describe()) !== JSON.stringify(schemas.get(name))) {
+      } else if (owner !== codec && toWireJson(describe()) !== toWireJson(schemas.get(name))) {
         throw new Error(`Two codecs of different shape are both named ${name}: rename one, or use the same codec.`)
       }
       return { $ref: `#/components/schemas/${name}` }

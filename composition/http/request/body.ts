@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { MIMEType } from 'node:util'
 import type { BusboyInstance } from '@fastify/busboy'
 import { Busboy } from '@fastify/busboy'
+import { toWireJson } from '../../../core/kernel/json.ts'
 
 /** Reports whether the content type is that of a form with files. */
 export const isForm = (contentType: string): boolean => /^multipart\/form-data *;/i.test(contentType)
@@ -44,7 +45,7 @@ export const formAsJson = (contentType: string, body: Uint8Array, jsonFields: re
   })
 
 const objectText = (fields: readonly (readonly [name: string, value: string])[], jsonFields: readonly string[]): string =>
-  `{${fields.map(([name, value]) => `${JSON.stringify(name)}:${jsonFields.includes(name) && isJson(value) ? value : JSON.stringify(value)}`).join(',')}}`
+  `{${fields.map(([name, value]) => `${toWireJson(name)}:${jsonFields.includes(name) && isJson(value) ? value : toWireJson(value)}`).join(',')}}`
 
 /** Text that is not JSON stays a text, which the codec of the body refuses by its name. */
 const isJson = (text: string): boolean => {

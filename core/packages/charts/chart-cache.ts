@@ -10,6 +10,7 @@ import type { SignedInCall } from '../../kernel/principal.ts'
 import type { Chart, ChartFailure, ChartSource, FetchedChart } from './ports.ts'
 import { makeSharedWork } from '../../kernel/concurrency.ts'
 import type { ChartRef } from '../types.ts'
+import { toWireJson } from '../../kernel/json.ts'
 
 /** The caller on whose behalf a chart is opened. */
 export interface ChartReader {
@@ -44,7 +45,7 @@ interface Kept {
  * user, a named repository with the credentials of one account.
  */
 const keyOf = ({ name, version, source }: ChartRef, { cluster, userId }: ChartReader): string =>
-  JSON.stringify([cluster.ownerId, cluster.id, userId, source.apiGroup, source.kind, source.namespace, source.name, name, version])
+  toWireJson([cluster.ownerId, cluster.id, userId, source.apiGroup, source.kind, source.namespace, source.name, name, version])
 
 /** Returns the memory that a chart uses. Its parsed forms count as a second copy. */
 const sizeOf = ({ files, subcharts }: Chart): number => {

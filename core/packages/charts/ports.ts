@@ -35,6 +35,10 @@ export const ValuesRefused = defineFailure(
   'The values do not fit the chart, or cannot be read.',
 )
 
+/** Returns the failure for values with these problems, one line each. */
+export const valuesRefused = (errors: readonly string[]): Failure<'ValuesRefused'> =>
+  ValuesRefused(`The values do not fit the chart: ${errors.slice(0, 3).join('; ')}.`, { errors })
+
 export type ChartFailure =
   | Failure<'ChartMissing'>
   | Failure<'ChartSourceRefused'>
@@ -77,7 +81,17 @@ export interface ChartSource {
 }
 export const ChartSourceToken = token<ChartSource>('packages.ChartSource')
 
-/** Packs checked charts for helm and validates values. */
+/** A chart without templates, against whose schemas helm checks values. */
+export interface SchemaChart {
+  /** `.tgz`. */
+  readonly archive: Uint8Array
+  /** The name of the chart. */
+  readonly root: string
+  /** Names or aliases of its enabled subcharts from the root, joined by dots. */
+  readonly paths: readonly string[]
+}
+
+/** Packs checked charts for helm. */
 export interface ChartTools {
   /**
    * Returns a `.tgz` that contains only these files under the chart's name, with these annotations added to `Chart.yaml`. The
@@ -85,10 +99,11 @@ export interface ChartTools {
    */
   pack(chart: Chart, changes?: { readonly annotations?: Readonly<Record<string, string>> }): Promise<Uint8Array>
   /**
-   * Validates values against the `values.schema.json` of the chart and of each enabled subchart. A `$ref` outside the document
-   * returns ValuesRefused and is not fetched.
+   * Returns a `.tgz` with the `values.schema.json` of the chart and of each subchart and what decides about their values, without
+   * templates: helm checks values against it. Undefined if there is no schema. ValuesRefused: an enabled chart has a schema that
+   * refers outside of itself, which helm would fetch.
    */
-  checkValues(chart: Chart, values: FreeObject): Outcome<Failure<'ValuesRefused'>, void>
+  packSchemas(chart: Chart, values: FreeObject): Outcome<Failure<'ValuesRefused'>, SchemaChart | undefined>
 }
 export const ChartToolsToken = token<ChartTools>('packages.ChartTools')
 

@@ -1,3 +1,4 @@
+import { getOrMake } from '../../kernel/cache.ts'
 import type { FreeObject, Json } from '../../kernel/json.ts'
 
 /** Returns a map of values, or undefined for any other value. */
@@ -47,6 +48,67 @@ export const overDefaults = (defaults: FreeObject, complete: FreeObject, fallbac
 const broughtOver = (said: Json, own: Json): Json => {
   const [below, behind] = [asTable(said), asTable(own)]
   return below === undefined || behind === undefined ? own : overDefaults(below, {}, behind)
+}
+
+/** The place of a part of a table: the keys to it, and whether all below it belongs to the part. */
+export interface PartPath {
+  readonly names: readonly string[]
+  readonly isWhole: boolean
+}
+
+/** Returns the paths of the values of a table that are not tables, and of its empty tables. */
+export const leafPaths = (table: FreeObject, names: readonly string[] = []): readonly PartPath[] => {
+  const entries = entriesOf(table)
+  if (entries.length === 0 && names.length > 0) return [{ names, isWhole: false }]
+  return entries.flatMap(([key, value]): readonly PartPath[] => {
+    const below = asTable(value)
+    return below === undefined ? [{ names: [...names, key], isWhole: true }] : leafPaths(below, [...names, key])
+  })
+}
+
+/** Returns only the parts of a table at the given paths. A path that leads through another value than a table takes that value. */
+export const partsAt = (table: FreeObject, paths: readonly PartPath[], depth = 0): FreeObject => {
+  if (paths.some(({ names, isWhole }) => isWhole && names.length === depth)) return table
+  const byKey = new Map<string, PartPath[]>()
+  for (const path of paths) {
+    const key = path.names[depth]
+    if (key !== undefined) getOrMake(byKey, key, () => []).push(path)
+  }
+  return fromEntries(
+    entriesOf(table).flatMap(([key, value]): readonly (readonly [string, Json])[] => {
+      const within = byKey.get(key)
+      if (within === undefined) return []
+      const below = asTable(value)
+      return [[key, below === undefined ? value : partsAt(below, within, depth + 1)]]
+    }),
+  )
+}
+
+/** Values of a record, as dotted paths. */
+export interface RepeatedDefaults {
+  /** Values that repeat a default of the record's chart, where another version of the chart has another default. */
+  readonly outdated: readonly string[]
+  /** Values that differ from the defaults of the record's chart. */
+  readonly own: readonly string[]
+}
+
+/** Compares the values of a record with the defaults of its chart and with those of another version of the chart. */
+export const repeatedDefaults = (config: FreeObject, defaults: FreeObject, next: FreeObject): RepeatedDefaults => {
+  const outdated: string[] = []
+  const own: string[] = []
+  const compare = (given: FreeObject, before: FreeObject, after: FreeObject | undefined, path: string): void => {
+    for (const [key, value] of entriesOf(given)) {
+      const [was, will] = [has(before, key) ? before[key] : undefined, after !== undefined && has(after, key) ? after[key] : undefined]
+      const at = path === '' ? key : `${path}.${key}`
+      const [below, belowBefore] = [asTable(value), asTable(was)]
+      if (below !== undefined && belowBefore !== undefined && entriesOf(belowBefore).length > 0) {
+        compare(below, belowBefore, asTable(will), at)
+      } else if (was === undefined || !isSameValue(was, value)) own.push(at)
+      else if (!isSameValue(will, value)) outdated.push(at)
+    }
+  }
+  compare(config, defaults, next, '')
+  return { outdated, own }
 }
 
 /** Returns plain JSON: numbers that the reader marked as written with a decimal point become ordinary numbers. */

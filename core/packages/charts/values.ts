@@ -4,8 +4,9 @@ import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { FreeObject, Json } from '../../kernel/json.ts'
 import { ValuesRefused, type Chart, type ChartTexts } from './ports.ts'
 import type { JsonPatches } from '../ports.ts'
+import { TextUnreadable } from '../ports.ts'
 import { assignAll, listPlaces, parseSet, type Assignment, type SetMode } from './set-grammar.ts'
-import { asTable, mergeTables, overDefaults, plainJson } from './value-tables.ts'
+import { asTable, leafPaths, mergeTables, overDefaults, partsAt, plainJson, type PartPath } from './value-tables.ts'
 
 /** The values that a caller specifies, as stored in a task's input. */
 export interface ValuesSpec {
@@ -39,15 +40,26 @@ type Composing<A> = Outcome<Failure<'ValuesRefused'>, A>
 const refused = (field: string, what: string): Failure<'ValuesRefused'> =>
   ValuesRefused(`${field}: ${what}.`, { errors: [`${field}: ${what}`] })
 
-/** Reports whether the spec sets anything. */
-export const saysValues = (spec: ValuesSpec): boolean => Object.values(spec).some((part) => part !== undefined)
+/** Reports whether the spec sets anything. An empty list or file name says nothing, an empty `replaceValues` does. */
+export const saysValues = ({ replaceValues, ...others }: ValuesSpec): boolean =>
+  replaceValues !== undefined || Object.values(others).some((part) => part !== undefined && part.length > 0)
 
-const readTable = async (readers: ValueReaders, field: string, bytes: Uint8Array): Composing<FreeObject> => {
-  const parsed = await readers.chartTexts.parseAll(bytes)
-  if (isLeft(parsed)) return left(refused(field, parsed.left.message.replace(/\.$/, '')))
-  if (parsed.right.length > 1) return left(refused(field, 'The text holds several documents; one is wanted'))
-  const table = asTable(parsed.right[0] ?? {})
-  return table === undefined ? left(refused(field, 'must be a map of values')) : right(table)
+/** Reads a file of values. Several documents are merged, as Helm does. */
+export const readTable = async (texts: Pick<ChartTexts, 'parseAll'>, bytes: Uint8Array): Outcome<Failure<'TextUnreadable'>, FreeObject> => {
+  const parsed = await texts.parseAll(bytes)
+  if (isLeft(parsed)) return parsed
+  let table: FreeObject = {}
+  for (const document of parsed.right) {
+    const next = asTable(document)
+    if (next === undefined) return left(TextUnreadable('It must be a map of values.'))
+    table = mergeTables(table, next)
+  }
+  return right(table)
+}
+
+const tableOf = async (readers: ValueReaders, field: string, bytes: Uint8Array): Composing<FreeObject> => {
+  const table = await readTable(readers.chartTexts, bytes)
+  return isLeft(table) ? left(refused(field, table.left.message.replace(/\.$/, ''))) : table
 }
 
 /** Maximum number of list elements that all lines of one field may create: a short line can address the last element of nested lists. */
@@ -77,44 +89,93 @@ const pairsOf = (pairs: readonly KeyValue[] | undefined): Composed<readonly Assi
   return right(all)
 }
 
-const overridden = async (readers: ValueReaders, base: FreeObject, spec: ValuesSpec): Composing<FreeObject> => {
+/** Values with the paths that the caller set in them. */
+interface Overridden {
+  readonly values: FreeObject
+  readonly paths: readonly PartPath[]
+}
+
+/** Returns the path up to the first index: a list is stored whole. */
+const setPath = ({ path }: Assignment): PartPath => {
+  const names: string[] = []
+  for (const step of path) {
+    if (!('key' in step)) break
+    names.push(step.key)
+  }
+  return { names, isWhole: true }
+}
+
+const overridden = async (readers: ValueReaders, base: FreeObject, spec: ValuesSpec): Composing<Overridden> => {
   let values = base
+  const paths: PartPath[] = []
   for (const [index, text] of (spec.valueTexts ?? []).entries()) {
-    const table = await readTable(readers, `valueBytes.${index}`, new TextEncoder().encode(text))
+    const table = await tableOf(readers, `valueBytes.${index}`, new TextEncoder().encode(text))
     if (isLeft(table)) return table
     values = mergeTables(values, table.right)
+    for (const path of leafPaths(table.right)) paths.push(path)
   }
   for (const read of [setLines(spec.values, 'values', 'typed'), setLines(spec.stringValues, 'stringValues', 'texts'), pairsOf(spec.kvPairs)]) {
     if (isLeft(read)) return read
     values = assignAll(values, read.right)
+    for (const assignment of read.right) paths.push(setPath(assignment))
   }
-  return right(values)
+  return right({ values, paths })
 }
 
 const baseOf = async (readers: ValueReaders, chart: Pick<Chart, 'values' | 'files'>, file: string | undefined): Composing<FreeObject> => {
-  if (file === undefined || file === '' || file === 'values.yaml') return right(chart.values)
+  if (file === undefined || isDefaultFile(file)) return right(chart.values)
   const bytes = chart.files.get(file)
   if (bytes === undefined) return left(refused('valuesFile', `the chart has no file ${file}`))
-  return readTable(readers, 'valuesFile', bytes)
+  return tableOf(readers, 'valuesFile', bytes)
 }
+
+/** The complete set of values, and which parts of it the caller set; undefined means all. */
+export interface ComposedValues {
+  readonly complete: FreeObject
+  readonly paths: readonly PartPath[] | undefined
+}
+
+/** Returns the path of a JSON pointer. */
+const pointerPath = (pointer: string): PartPath => ({
+  names: pointer.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~')),
+  isWhole: true,
+})
+
+/** Returns the paths that a patch changes. */
+const patchedPaths = (patch: readonly Json[]): readonly PartPath[] =>
+  patch.map(asTable).flatMap((step) => {
+    if (step === undefined || step.op === 'test') return []
+    return [step.path, ...(step.op === 'move' ? [step.from] : [])].filter((pointer) => typeof pointer === 'string').map(pointerPath)
+  })
+
+const isDefaultFile = (file: string | undefined): boolean => file === undefined || file === '' || file === 'values.yaml'
 
 /**
  * Returns the complete set of values: `replaceValues` unchanged; else the patched base; else the base merged with all other
- * fields in the order of ValuesSpec. Left names the field and never a value.
+ * fields in the order of ValuesSpec. All of `replaceValues` and of a `valuesFile` other than `values.yaml` is set by the caller.
+ * Left names the field and never a value.
  */
-export const composeValues = async (readers: ValueReaders, chart: Pick<Chart, 'values' | 'files'>, spec: ValuesSpec): Composing<FreeObject> => {
-  if (spec.replaceValues !== undefined) return right(asTable(plainJson(spec.replaceValues)) ?? {})
+export const composeValues = async (readers: ValueReaders, chart: Pick<Chart, 'values' | 'files'>, spec: ValuesSpec): Composing<ComposedValues> => {
+  if (spec.replaceValues !== undefined) return right({ complete: asTable(plainJson(spec.replaceValues)) ?? {}, paths: undefined })
   const base = await baseOf(readers, chart, spec.valuesFile)
   if (isLeft(base)) return base
-  if (spec.valuesPatch === undefined) return overridden(readers, base.right, spec)
+  const isPart = isDefaultFile(spec.valuesFile)
+  if (spec.valuesPatch === undefined) {
+    const made = await overridden(readers, base.right, spec)
+    return isLeft(made) ? made : right({ complete: made.right.values, paths: isPart ? made.right.paths : undefined })
+  }
   const patched = readers.patches.apply(base.right, plainJson(spec.valuesPatch))
   if (isLeft(patched)) return left(refused('valuesPatch', patched.left.message.replace(/\.$/, '')))
   const table = asTable(patched.right)
-  return table === undefined ? left(refused('valuesPatch', 'must leave a map of values')) : right(table)
+  if (table === undefined) return left(refused('valuesPatch', 'must leave a map of values'))
+  return right({ complete: table, paths: isPart ? patchedPaths(spec.valuesPatch) : undefined })
 }
 
 /** Returns only what the caller sets, for an upgrade that keeps the previous values below it. */
-export const composeOverrides = (readers: ValueReaders, spec: ValuesSpec): Composing<FreeObject> => overridden(readers, {}, spec)
+export const composeOverrides = async (readers: ValueReaders, spec: ValuesSpec): Composing<FreeObject> => {
+  const made = await overridden(readers, {}, spec)
+  return isLeft(made) ? made : right(made.right.values)
+}
 
 /** Validates what can be checked before the chart is fetched. */
 export const checkValuesSpec = async (readers: ValueReaders, spec: ValuesSpec): Composing<void> => {
@@ -142,3 +203,12 @@ const subchartDefaults = (chart: Chart): FreeObject =>
  * chart had set nothing.
  */
 export const exactValues = (chart: Chart, complete: FreeObject): FreeObject => overDefaults(chart.values, complete, subchartDefaults(chart))
+
+/**
+ * Returns what the caller set, in the form that helm stores and merges over the defaults of a chart. Over those of this chart it
+ * gives the complete set; a later version of the chart contributes its own defaults to the rest. A list is set as a whole.
+ */
+export const storedValues = (chart: Chart, { complete, paths }: ComposedValues): FreeObject => {
+  const exact = exactValues(chart, complete)
+  return paths === undefined ? exact : partsAt(exact, paths)
+}

@@ -7,7 +7,8 @@ import type { FreeObject, Json } from '../../kernel/json.ts'
 import { isObject, own, ownObject, ownText } from '../../kernel/json.ts'
 import type { Chart, ChartFailure, ChartSource, ChartTools } from '../charts/ports.ts'
 import type { StorageDriverOf } from '../ports.ts'
-import type { HelmFailure, HelmRendering, HelmRunner } from '../releases/ports.ts'
+import type { HelmFailure, HelmRendering, HelmRunner, HelmWork } from '../releases/ports.ts'
+import { checkValues } from '../releases/preflight.ts'
 import type { ChartRef, ReleaseKey } from '../types.ts'
 import { completedSource } from '../types.ts'
 import type { ApiResources } from './api-resources.ts'
@@ -133,10 +134,11 @@ export const makeRenderChart =
   ({ helm, chartTools, driverOf }: RenderChartDeps) =>
   async (cluster: MemberCluster, release: ReleaseKey, chart: Chart, values: FreeObject, signal: AbortSignal): Outcome<RenderFailure, HelmRendering> => {
     const bare = withoutDefaults(chart)
-    const checked = await chartTools.checkValues(bare, values)
-    if (isLeft(checked)) return checked
     const target = { cluster, driver: await driverOf(cluster), tenantId: cluster.ownerId }
-    return helm.template({ target, release, flags: { dryRun: 'server' } }, { archive: await chartTools.pack(bare), values }, signal)
+    const work: HelmWork = { target, release, flags: { dryRun: 'server' } }
+    const checked = await checkValues({ helm, chartTools }, work, { chart: bare, values }, signal)
+    if (isLeft(checked)) return checked
+    return helm.template(work, { archive: await chartTools.pack(bare), values }, signal)
   }
 export type RenderChart = ReturnType<typeof makeRenderChart>
 

@@ -7,7 +7,7 @@ import type { FreeObject, Json } from '../../kernel/json.ts'
 import { isObject, definedFields, own, ownObject, ownText, withKey, withoutKeys } from '../../kernel/json.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import { atATime } from '../../kernel/concurrency.ts'
-import type { OpenReaderFailure, ReadChartDeps } from '../charts/chart-cache.ts'
+import type { ChartReader, OpenReaderFailure, ReadChartDeps } from '../charts/chart-cache.ts'
 import { openReader, sourceFor } from '../charts/chart-cache.ts'
 import type { ChartTexts } from '../charts/ports.ts'
 import type { RecordFailure, ReleaseStore, StorageDriverOf } from '../ports.ts'
@@ -243,18 +243,15 @@ const repeatedKey = (keys: readonly string[]): string | undefined => {
  * Turns options into a model: renders the options chart with the whole body as its values and stores each object under its
  * key. With a `form`, only the keys that the editor's chart keeps in a model remain. Nothing is written.
  */
-export const makeMakeModel =
-  (deps: MakeModelDeps) =>
-  async (call: SignedInCall<never>, { grant, options }: MakeModelInput): Outcome<MakeModelFailure, FreeObject> => {
-    const reader = await openReader(deps, call, grant)
-    if (isLeft(reader)) return reader
-    const { cluster } = reader.right
-    const { signal } = call
+export const makeModelFromOptions =
+  (deps: Omit<MakeModelDeps, 'memberClusters'>) =>
+  async (reader: ChartReader, options: FreeObject, signal: AbortSignal): Outcome<Exclude<MakeModelFailure, OpenReaderFailure> | MemberFailure, FreeObject> => {
+    const { cluster } = reader
     const subject = readSubject(options)
     if (isLeft(subject)) return subject
     const opened = await makeOpenEditor(deps)(cluster, subject.right, signal)
     if (isLeft(opened)) return opened
-    const charts = { editorCatalog: deps.editorCatalog, chartSource: sourceFor(deps.open, reader.right) }
+    const charts = { editorCatalog: deps.editorCatalog, chartSource: sourceFor(deps.open, reader) }
     const form = own(options, 'form')
     const editor = form === undefined ? undefined : await fetchEditorChart(charts, cluster, opened.right, signal)
     if (editor !== undefined && isLeft(editor)) return editor
@@ -270,3 +267,12 @@ export const makeMakeModel =
     if (repeated !== undefined) return left(EditorUnfit(`The options chart ${chart.right.name} ${chart.right.version} makes two objects of the key ${repeated}.`))
     return right({ metadata: own(options, 'metadata'), resources: Object.fromEntries(resources), ...definedFields({ form }) })
   }
+
+/** Turns options into a model, with the cluster of the grant. */
+export const makeMakeModel = (deps: MakeModelDeps) => {
+  const modelFrom = makeModelFromOptions(deps)
+  return async (call: SignedInCall<never>, { grant, options }: MakeModelInput): Outcome<MakeModelFailure, FreeObject> => {
+    const reader = await openReader(deps, call, grant)
+    return isLeft(reader) ? reader : modelFrom(reader.right, options, call.signal)
+  }
+}

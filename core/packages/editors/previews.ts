@@ -16,6 +16,7 @@ import { isClusterScoped } from './api-resources.ts'
 import type { OpenChartsDeps, OpenedChart, OpenedEditor, OpenFailure, RenderChart, RenderFailure } from './editor-charts.ts'
 import { fetchEditorChart, makeOpenEditor, isFeatureSet, readSubject } from './editor-charts.ts'
 import { crdFilesOf, parseManifest, renderedText, nameOfKey, nameSuffixOf, resourceKey } from './manifests.ts'
+import { makeModelFromOptions } from './models.ts'
 import type { EditorCatalog } from './ports.ts'
 import { EditorUnfit, ModelRefused } from './ports.ts'
 import type { EditorChart } from './types.ts'
@@ -166,6 +167,7 @@ export type PreviewFailure = OpenReaderFailure | FillFailure | RenderFailure
 
 export interface PreviewInput {
   readonly grant: AccessGrant
+  /** A model, or options for one. */
   readonly model: FreeObject
 }
 
@@ -219,15 +221,24 @@ const readCrds = async (texts: ChartTexts, chart: Chart): Outcome<Failure<'Edito
   return right(crds)
 }
 
-/** Renders the result of applying a model to the cluster of the grant. Nothing is written. */
-export const makePreview =
-  (deps: PreviewDeps) =>
-  async (call: SignedInCall<never>, { grant, model }: PreviewInput): Outcome<PreviewFailure, Preview> => {
+/**
+ * Reports whether a body holds options. A model has `resources`; one of an editor with a form may have only `form`. All other
+ * bodies are options, whose form their chart decides.
+ */
+const isOptions = (body: FreeObject): boolean =>
+  own(body, 'resources') === undefined && (own(body, 'form') === undefined || Object.keys(body).some((key) => key !== 'metadata' && key !== 'form'))
+
+/** Renders the result of applying a model, or the model of the given options, to the cluster of the grant. Nothing is written. */
+export const makePreview = (deps: PreviewDeps) => {
+  const modelFrom = makeModelFromOptions(deps)
+  return async (call: SignedInCall<never>, { grant, model: given }: PreviewInput): Outcome<PreviewFailure, Preview> => {
     const reader = await openReader(deps, call, grant)
     if (isLeft(reader)) return reader
     const { cluster } = reader.right
     const fill = makeFillModel({ editorCatalog: deps.editorCatalog, chartSource: sourceFor(deps.open, reader.right) })
-    const filled = await fill(cluster, model, call.signal)
+    const model = isOptions(given) ? await modelFrom(reader.right, given, call.signal) : right(given)
+    if (isLeft(model)) return model
+    const filled = await fill(cluster, model.right, call.signal)
     if (isLeft(filled)) return filled
     const { opened, chart, values } = filled.right
     const { release, resource } = opened.subject
@@ -240,3 +251,4 @@ export const makePreview =
     if (isLeft(crds)) return crds
     return right({ manifest, objects: objects.right, crds: crds.right, keyPrefix: isFeatureSet(resource) ? '' : release.name })
   }
+}

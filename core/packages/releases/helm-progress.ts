@@ -2,7 +2,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left } from 'fp-ts/lib/Either.js'
 import type { MemberCluster } from '../../clusters/ports.ts'
 import type { Clock, Pause } from '../../kernel/clock.ts'
-import { definedFields } from '../../kernel/json.ts'
+import { definedFields, toWireJson } from '../../kernel/json.ts'
 import type { FreeObject, Json } from '../../kernel/json.ts'
 import type { TaskProgress, TaskRun, TaskStep } from '../../tasks/ports.ts'
 import { asTable } from '../charts/value-tables.ts'
@@ -243,7 +243,7 @@ const watchReadiness = (watch: ReadinessWatch) => {
       const unready = await lookAtAll(watch, watched, over.signal)
       if (over.signal.aborted) return
       if (unready.length > 0) lastUnready = unready
-      const state = JSON.stringify(unready)
+      const state = toWireJson(unready)
       unchanged = state === last ? unchanged + 1 : 0
       last = state
       step ??= watch.progress.step('Wait until everything is ready')
@@ -300,6 +300,13 @@ const hookLogs = async (about: {
   }
 }
 
+/** What a failure may name: the objects of the release and its hooks. */
+const namesIn = ({ objects, hooks, home }: HelmPlan): readonly string[] => [
+  home,
+  ...objects.flatMap(({ apiVersion, kind, name, namespace }) => [apiVersion, apiVersion.split('/')[0] ?? '', kind, name, namespace]),
+  ...hooks.flatMap(({ kind, name }) => [kind, name]),
+]
+
 /** One helm operation, with what is known before it starts. */
 export interface Attended {
   readonly cluster: MemberCluster
@@ -326,11 +333,12 @@ export const runHelmWithProgress = async <A>(
 ): Promise<Either<HelmFailure, A>> => {
   const { cluster, plan, redactAll } = about
   const { progress } = run
+  const names = namesIn(plan)
   const follower = followHelm(progress, plan, () => deps.clock.now())
   // The cluster is not read for an actor who may no longer see it.
   const maySee = (): boolean => run.signal.reason !== 'rights-lost'
   const isApplying = (): boolean => maySee() && follower.isApplying()
-  const watch = about.waits ? watchReadiness({ cluster, objects: plan.objects, home: plan.home, progress, pause: deps.pause, redact: about.redactSecrets, isApplying }) : undefined
+  const watch = about.waits ? watchReadiness({ cluster, objects: plan.objects, home: plan.home, progress, pause: deps.pause, redact: (text) => about.redactSecrets(text, names), isApplying }) : undefined
   let isOk = false
   try {
     const done = await operate(follower.onEvent)
@@ -340,7 +348,7 @@ export const runHelmWithProgress = async <A>(
     if (hook !== undefined && maySee()) await hookLogs({ cluster, home: plan.home, hook, progress, redact: redactAll })
     // After a cancel the reason is known.
     const unready = hook === undefined && !run.signal.aborted ? await watch?.unready(!about.undoes) : undefined
-    const words = redactAll(done.left.message)
+    const words = redactAll(done.left.message, names)
     return left({ ...done.left, message: unready === undefined ? words : `${unready}\n${words}` })
   } finally {
     follower.end(isOk)

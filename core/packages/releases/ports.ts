@@ -3,6 +3,7 @@ import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { defineFailure } from '../../kernel/failure.ts'
 import type { FreeObject } from '../../kernel/json.ts'
 import { token } from '../../kernel/token.ts'
+import type { SchemaChart } from '../charts/ports.ts'
 import type { Release, ReleaseKey, StorageDriver } from '../types.ts'
 
 /** A release of that name exists, and Helm would not reuse the name; the message names the remedy. */
@@ -166,6 +167,11 @@ export interface HelmRunner {
   version(): Promise<HelmVersion | undefined>
   /** Runs `helm template`: nothing is written; `lookup` and capabilities read the cluster unless `dryRun` is `client`. */
   template(work: HelmWork, chart: HelmChart, signal: AbortSignal): Outcome<HelmFailure, HelmRendering>
+  /**
+   * Runs helm's own check of values against the schemas of a chart of `packSchemas`, without a cluster. ValuesRefused has a line
+   * for each problem, `path: what`, with the texts of helm, but no value.
+   */
+  checkValues(work: HelmWork, chart: SchemaChart, values: FreeObject, signal: AbortSignal): Outcome<HelmFailure | Failure<'ValuesRefused'>, void>
   install(work: HelmWork, chart: HelmChart, signal: AbortSignal): Outcome<HelmFailure, HelmRendering>
   upgrade(work: HelmWork, chart: HelmChart, signal: AbortSignal): Outcome<HelmFailure, HelmRendering>
   /** `revision` 0 is the previous one. */

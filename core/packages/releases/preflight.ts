@@ -1,11 +1,13 @@
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft, right } from 'fp-ts/lib/Either.js'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { FreeObject, Json } from '../../kernel/json.ts'
 import type { MemberCluster } from '../../clusters/ports.ts'
 import type { ManifestObject } from './kubernetes-objects.ts'
 import { askObject, apiRootOf, groupVersionOf } from './kubernetes-objects.ts'
-import type { Chart } from '../charts/ports.ts'
-import type { StoredParts } from './ports.ts'
+import type { Chart, ChartTools } from '../charts/ports.ts'
+import type { HelmFailure, HelmRunner, HelmWork, StoredParts } from './ports.ts'
 import { asTable } from '../charts/value-tables.ts'
+import { toWireJson } from '../../kernel/json.ts'
 
 /** Maximum number of kinds that are checked; each costs one small request. */
 const maxAsked = 40
@@ -46,7 +48,7 @@ const isDenied = async (cluster: MemberCluster, { group, resource, namespace }: 
       method: 'POST',
       target: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
       headers: [['content-type', 'application/json']],
-      body: new TextEncoder().encode(JSON.stringify(body)),
+      body: new TextEncoder().encode(toWireJson(body)),
     },
     signal,
   )
@@ -87,3 +89,15 @@ export const bigFiles = (chart: Chart): string =>
     .slice(0, 5)
     .map(([path, bytes]) => `${path} (${Math.ceil(bytes.length / 1024)} KiB)`)
     .join(', ')
+
+/** Checks values against the schemas of a chart and of each enabled subchart, as the helm that installs it does. */
+export const checkValues = async (
+  { helm, chartTools }: { readonly helm: Pick<HelmRunner, 'checkValues'>; readonly chartTools: Pick<ChartTools, 'packSchemas'> },
+  work: HelmWork,
+  { chart, values }: { readonly chart: Chart; readonly values: FreeObject },
+  signal: AbortSignal,
+): Outcome<HelmFailure | Failure<'ValuesRefused'>, void> => {
+  const schemas = await chartTools.packSchemas(chart, values)
+  if (isLeft(schemas)) return schemas
+  return schemas.right === undefined ? right(undefined) : helm.checkValues(work, schemas.right, values, signal)
+}

@@ -8,7 +8,8 @@ import type { AccountId } from '../../kernel/ids.ts'
 import type { FreeObject } from '../../kernel/json.ts'
 import type { TaskEnd, TaskRun, TaskStep } from '../../tasks/ports.ts'
 import type { Chart, ChartTexts, ChartTools } from '../charts/ports.ts'
-import { mergeTables } from '../charts/value-tables.ts'
+import { exactValues } from '../charts/values.ts'
+import { asTable, mergeTables, repeatedDefaults } from '../charts/value-tables.ts'
 import type { ReleaseStore } from '../ports.ts'
 import type { Release, ReleaseKey, StorageDriver } from '../types.ts'
 import type { PlannedHook } from './helm-progress.ts'
@@ -18,7 +19,7 @@ import { countByKind, countOf, objectsOf, recreatePods } from './kubernetes-obje
 import type { ComparedManifests } from './manifest-diff.ts'
 import { chartCrds, compareCrds, compareManifests, describeDiff, diffManifests } from './manifest-diff.ts'
 import type { HelmEvent, HelmFailure, HelmFlags, HelmRendering, HelmRunner, HelmWork, RecordSizes, TextDiff } from './ports.ts'
-import { bigFiles, missingRights, recordLimitBytes, storedParts } from './preflight.ts'
+import { bigFiles, checkValues, missingRights, recordLimitBytes, storedParts } from './preflight.ts'
 import type { Redact } from '../../kernel/secret.ts'
 import { redactAll, redactSecrets } from '../../kernel/secret.ts'
 import type { ReleaseState } from './release-state.ts'
@@ -35,7 +36,7 @@ export interface ReleaseChange {
   /** `upgrade` with the flag `install` installs the release if it does not exist. */
   readonly verb: 'install' | 'upgrade'
   readonly chart: Chart
-  /** In the form that helm needs (see `exactValues`); undefined keeps those of the previous revision. */
+  /** What the caller set (see `storedValues`): helm stores it and merges it over the defaults. Undefined keeps that of the previous revision. */
   readonly values: FreeObject | undefined
   /** With `dryRun`, nothing is changed and the result contains a diff. */
   readonly flags: HelmFlags
@@ -86,13 +87,16 @@ const manifestOf = async (deps: ApplyChartDeps, prepared: PreparedRelease, step:
   return isLeft(drawn) ? drawn : right(drawn.right.manifest)
 }
 
+/** What a failure may name although a value is equal to it. */
+const namesOf = ({ release, chart }: ReleaseChange): readonly string[] => [release.name, release.namespace, chart.name]
+
 /** Reports what an install or upgrade would change: the cluster validates it and stores nothing. */
 const dryRunRelease = async (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedRelease): Promise<TaskEnd> => {
   const { release, former, flags } = prepared
   const step = run.progress.step(flags.dryRun === 'client' ? 'Render the chart' : 'Try it on the cluster, without changes')
   const manifest = await manifestOf(deps, prepared, step, run.signal)
   const compared: Either<Failure, ComparedManifests> = isLeft(manifest)
-    ? left({ ...manifest.left, message: prepared.redactAll(manifest.left.message) })
+    ? left({ ...manifest.left, message: prepared.redactAll(manifest.left.message, namesOf(prepared)) })
     : await compareManifests(deps, former?.manifest ?? '', manifest.right, { home: release.namespace, redact: prepared.redactSecrets })
   if (isLeft(compared)) {
     step.failed('It would not succeed.')
@@ -114,7 +118,7 @@ const maxNamed = 20
 
 const isNew = ({ before, verb }: PreparedRelease): boolean => verb === 'install' || before.newest === undefined
 
-const workOf = ({ cluster, driver, tenantId, release, flags }: PreparedRelease, onEvent?: (event: HelmEvent) => void): HelmWork => ({
+const workOf = ({ cluster, driver, tenantId, release, flags }: ReleaseChange, onEvent?: (event: HelmEvent) => void): HelmWork => ({
   target: { cluster, driver, tenantId },
   release,
   flags,
@@ -125,7 +129,7 @@ const render = (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedRelease): 
   inStep(run, { title: 'Render the chart', failed: 'The chart could not be rendered.' }, async (step) => {
     const { cluster, chart, archive, effective, flags } = prepared
     const rendered = await deps.helm.template(workOf(prepared), { archive, values: effective }, run.signal)
-    if (isLeft(rendered)) return left({ ...rendered.left, message: prepared.redactAll(rendered.left.message) })
+    if (isLeft(rendered)) return left({ ...rendered.left, message: prepared.redactAll(rendered.left.message, namesOf(prepared)) })
     const objects = await objectsOf(deps.chartTexts, rendered.right.manifest)
     if (isLeft(objects)) {
       step.failed('What the chart renders cannot be read.')
@@ -211,10 +215,42 @@ const formerOf = async (deps: ApplyChartDeps, { cluster, driver }: ReleaseChange
 }
 
 /** Returns the effective values, so that they can be validated before helm starts. */
-const effectiveValues = ({ flags, values, verb }: ReleaseChange, former: Release | undefined): FreeObject => {
-  const kept = verb === 'install' || flags.resetValues === true ? {} : (former?.config ?? {})
+const effectiveValues = ({ flags, values, verb, chart }: ReleaseChange, former: Release | undefined): FreeObject => {
+  const kept = verb === 'install' || flags.resetValues === true ? {} : (asTable(former?.config) ?? {})
+  // Helm reuses the old chart's defaults too, instead of those of the new chart.
+  if (verb === 'upgrade' && flags.reuseValues === true && flags.resetValues !== true && former !== undefined) {
+    return exactValues(chart, mergeTables(mergeTables(asTable(former.chart.values) ?? {}, kept), values ?? {}))
+  }
   if (values === undefined) return kept
-  return flags.reuseValues === true || flags.resetThenReuseValues === true ? mergeTables(kept, values) : values
+  return flags.resetThenReuseValues === true ? mergeTables(kept, values) : values
+}
+
+/** Reports whether the new revision contains the values of the previous one. */
+const keepsConfig = ({ verb, flags, values }: ReleaseChange): boolean =>
+  verb === 'upgrade' && flags.resetValues !== true && (values === undefined || flags.resetThenReuseValues === true) && flags.reuseValues !== true
+
+const pathList = (paths: readonly string[]): string => `${paths.slice(0, maxNamed).join(', ')}${paths.length > maxNamed ? ', …' : ''}`
+
+/**
+ * Warns if values that the upgrade keeps repeat defaults of the previous chart, and the new chart has others: the record may
+ * contain a complete set of values instead of what the user set. Only paths are reported.
+ */
+const sayRepeatedDefaults = (step: TaskStep, change: ReleaseChange, former: Release | undefined): void => {
+  const config = asTable(former?.config)
+  if (former === undefined || config === undefined || !keepsConfig(change)) return
+  const { outdated, own } = repeatedDefaults(config, asTable(former.chart.values) ?? {}, change.chart.values)
+  if (outdated.length === 0) return
+  const sets = own.length === 0 ? '' : ` and give the other values of the record: ${pathList(own)}`
+  step.say(
+    `Revision ${former.version} stores values that are only defaults of its chart. They are kept although the new chart has other defaults: ${pathList(outdated)}. To take the new defaults, upgrade with resetValues${sets}.`,
+    { level: 'warning', data: { outdatedValues: outdated.slice(0, maxNamed), ownValues: own.slice(0, maxNamed) } },
+  )
+}
+
+const checkPrepared = async (deps: ApplyChartDeps, change: ReleaseChange, values: FreeObject, signal: AbortSignal): Outcome<Failure, void> => {
+  const checked = await checkValues(deps, workOf(change), { chart: change.chart, values }, signal)
+  // What helm says of a chart may quote a value.
+  return isLeft(checked) && checked.left.tag !== 'ValuesRefused' ? left({ ...checked.left, message: redactAll(values)(checked.left.message, namesOf(change)) }) : checked
 }
 
 const prepare = async (deps: ApplyChartDeps, run: TaskRun, application: ReleaseChange): Outcome<Failure, PreparedRelease> => {
@@ -227,7 +263,10 @@ const prepare = async (deps: ApplyChartDeps, run: TaskRun, application: ReleaseC
   if (isLeft(former)) return former
   const effective = effectiveValues(application, former.right)
   const texts = { title: 'Check the values', done: 'The values fit the chart', failed: 'The values do not fit the chart.' }
-  const judged = await inStep(run, texts, () => deps.chartTools.checkValues(chart, effective))
+  const judged = await inStep(run, texts, (step) => {
+    sayRepeatedDefaults(step, application, former.right)
+    return checkPrepared(deps, application, effective, run.signal)
+  })
   if (isLeft(judged)) return judged
   const archive = await deps.chartTools.pack(chart, definedFields({ annotations: application.annotations }))
   const said = [application.values, effective, former.right?.config]

@@ -10,7 +10,7 @@ import type { SubmittedTask, TaskEnd, TaskHandler, TaskRun } from '../../tasks/p
 import type { Chart, ChartSource, FetchedChart } from '../charts/ports.ts'
 import { ChartSourceUnreachable } from '../charts/ports.ts'
 import type { ValueReaders, ValuesSpec } from '../charts/values.ts'
-import { checkValuesSpec, composeOverrides, composeValues, exactValues, saysValues } from '../charts/values.ts'
+import { checkValuesSpec, composeOverrides, composeValues, saysValues, storedValues } from '../charts/values.ts'
 import type { JsonPatches, StorageDriverOf } from '../ports.ts'
 import { ReleaseMissing } from '../ports.ts'
 import type { ChartRef, ReleaseKey } from '../types.ts'
@@ -69,11 +69,24 @@ const keepsFormer = ({ flags, values }: ReleaseRequest): boolean =>
   (flags.reuseValues === true || flags.resetThenReuseValues === true) &&
   values.replaceValues === undefined && values.valuesPatch === undefined && values.valuesFile === undefined
 
-const valuesFor = async (readers: ValueReaders, chart: Chart, order: ReleaseRequest): Outcome<Failure<'ValuesRefused'>, FreeObject | undefined> => {
-  if (!saysValues(order.values)) return right(undefined)
-  if (keepsFormer(order)) return composeOverrides(readers, order.values)
-  const complete = await composeValues(readers, chart, order.values)
-  return isLeft(complete) ? complete : right(exactValues(chart, complete.right))
+/** The values for helm, in the form of `ReleaseChange`, with the flags that tell helm what to do with the previous ones. */
+interface ChosenValues {
+  readonly values: FreeObject | undefined
+  readonly flags: HelmFlags
+}
+
+const chooseValues = async (readers: ValueReaders, chart: Chart, order: ReleaseRequest): Outcome<Failure<'ValuesRefused'>, ChosenValues> => {
+  const { values: spec, flags } = order
+  if (!saysValues(spec)) return right({ values: undefined, flags })
+  if (keepsFormer(order)) {
+    const overrides = await composeOverrides(readers, spec)
+    return isLeft(overrides) ? overrides : right({ values: overrides.right, flags })
+  }
+  const composed = await composeValues(readers, chart, spec)
+  if (isLeft(composed)) return composed
+  // Helm takes an empty set of values for none and would keep the previous ones.
+  const { reuseValues: _reuse, resetThenReuseValues: _resetThenReuse, ...others } = flags
+  return right({ values: storedValues(chart, composed.right), flags: { ...others, resetValues: true } })
 }
 
 const orderOf = (input: FreeObject): ReleaseRequest => input as unknown as ReleaseRequest
@@ -86,15 +99,14 @@ const makeRunChartTask = (deps: ChartTaskDeps, verb: 'install' | 'upgrade') => {
     const fetched = await fetchChart(deps, run, order, cluster)
     if (isLeft(fetched)) return failedBeforeChange(run, fetched.left)
     const { chart } = fetched.right
-    const values = await valuesFor(deps, chart, order)
-    if (isLeft(values)) return failedBeforeChange(run, values.left)
+    const chosen = await chooseValues(deps, chart, order)
+    if (isLeft(chosen)) return failedBeforeChange(run, chosen.left)
     const ended = await applyChart(run, {
       cluster, verb, chart,
       driver: await deps.driverOf(cluster),
       tenantId: cluster.ownerId,
       release: releaseIn(run),
-      values: values.right,
-      flags: order.flags,
+      ...chosen.right,
       ...definedFields({ annotations: order.partOf === undefined ? undefined : { 'app.kubernetes.io/part-of': order.partOf } }),
     })
     return ended.result === undefined ? ended : { ...ended, result: { ...ended.result, chart: `${chart.name}-${chart.version}` } }

@@ -19,6 +19,7 @@ import { bundleOptionView, chartCard, firstBundle, looksLikeBundle, shownVersion
 import type { GivenBundle } from './selections.ts'
 import { bundleSelections, choicesOf, maxBundleLevels, maxBundles, packageSelection, parseGivenBundle } from './selections.ts'
 import type { BundleOptionView, ChartSelection, Order, PackageCard } from './types.ts'
+import { toWireJson } from '../../kernel/json.ts'
 
 export type BundleFailure = HelmFailure | Failure<'ChartRefused'>
 
@@ -94,7 +95,7 @@ interface Expansion {
   bundles: number
 }
 
-const keyOf = ({ name, version, source }: ChartRef): string => JSON.stringify([source.apiGroup, source.kind, source.namespace, source.name, name, version])
+const keyOf = ({ name, version, source }: ChartRef): string => toWireJson([source.apiGroup, source.kind, source.namespace, source.name, name, version])
 const called = ({ ref }: FetchedChart): string => `${ref.name} ${ref.version}`
 
 /** Attributes a failure to the bundle's author: a missing chart there is not the caller's error. */

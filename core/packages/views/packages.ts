@@ -8,6 +8,7 @@ import { readChart } from '../charts/chart-cache.ts'
 import type { Chart, ChartTexts, FetchedChart } from '../charts/ports.ts'
 import { ChartRefused } from '../charts/ports.ts'
 import { asTable } from '../charts/value-tables.ts'
+import { readTable } from '../charts/values.ts'
 import { versionedRef } from './bundles.ts'
 import { descriptorOf, pictureTypeOf } from './descriptors.ts'
 import { ChartFileMissing, FormatRefused } from './types.ts'
@@ -32,11 +33,16 @@ const tableIn = async (texts: Texts, { chart }: FetchedChart, path: string): Rea
   return table === undefined ? left(ChartRefused(`${path} of the chart ${chart.name} must be one map.`)) : right(table)
 }
 
+const valuesIn = async (texts: Texts, { chart }: FetchedChart, path: string): Read<FreeObject> => {
+  const table = await readTable(texts, chart.files.get(path) ?? new Uint8Array())
+  return isLeft(table) ? left(ChartRefused(`${path} of the chart ${chart.name} cannot be read: ${table.left.message}`)) : table
+}
+
 const valuesFilesOf = async (texts: Texts, fetched: FetchedChart): Read<readonly ValuesFile[]> => {
   const { files, values } = fetched.chart
   const found: ValuesFile[] = files.has(defaultsFile) ? [{ filename: defaultsFile, values }] : []
   for (const filename of [...files.keys()].filter((path) => valuesFile.test(path)).sort()) {
-    const read = await tableIn(texts, fetched, filename)
+    const read = await valuesIn(texts, fetched, filename)
     if (isLeft(read)) return read
     found.push({ filename, values: read.right })
   }

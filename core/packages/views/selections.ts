@@ -3,7 +3,7 @@ import { isLeft, left, map, right } from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import type { Failure } from '../../kernel/failure.ts'
 import type { FreeObject, Json } from '../../kernel/json.ts'
-import { definedFields } from '../../kernel/json.ts'
+import { definedFields, toWireJson } from '../../kernel/json.ts'
 import type { FetchedChart } from '../charts/ports.ts'
 import { overridePatch, plainJson } from '../charts/value-tables.ts'
 import { completedSource, isSameSource } from '../types.ts'
@@ -25,7 +25,7 @@ const maxItems = 200
 
 const checkedName = (name: string): Judged<string> => {
   if (name.length > maxReleaseName) return left(OrderRefused(`The release name ${name.slice(0, 100)} is longer than ${maxReleaseName} characters.`))
-  return releaseName.test(name) ? right(name) : left(OrderRefused(`${JSON.stringify(name)} cannot be the name of a release: lower-case letters, digits, '-' and '.' only.`))
+  return releaseName.test(name) ? right(name) : left(OrderRefused(`${toWireJson(name)} cannot be the name of a release: lower-case letters, digits, '-' and '.' only.`))
 }
 
 /** Returns the selection for one chart outside a bundle. */

@@ -3,7 +3,7 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { laterByDays, parseInstant } from '../../kernel/clock.ts'
 import { uuidOf } from '../../kernel/ids.ts'
 import type { FreeObject } from '../../kernel/json.ts'
-import { isObject, listAt } from '../../kernel/json.ts'
+import { isObject, listAt, toWireJson } from '../../kernel/json.ts'
 import { secondOf } from '../month.ts'
 import type { UnixSeconds } from '../types.ts'
 import { usageProducts } from '../types.ts'
@@ -104,7 +104,7 @@ const parseDetails = (details: FreeObject | undefined, at: UnixSeconds): Parsed<
   if (isLeft(pods)) return pods
   const volumes = parseEach(listAt(details, 'volumes'), parseVolume(at))
   if (isLeft(volumes)) return volumes
-  const text = JSON.stringify({ pods: pods.right, volumes: volumes.right })
+  const text = toWireJson({ pods: pods.right, volumes: volumes.right })
   return text.length > maxJsonLength ? invalid(`details has more than ${maxJsonLength} characters.`) : right(text)
 }
 
@@ -125,7 +125,7 @@ const parseChange = (type: ObjectChangeType, event: ReportedEvent, at: UnixSecon
 const parseTexts = (name: string, given: FreeObject = {}): Parsed<string> => {
   const entries = Object.entries(given)
   if (!entries.every(([, value]) => typeof value === 'string')) return invalid(`${name} must be an object of texts.`)
-  const text = JSON.stringify(Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1))))
+  const text = toWireJson(Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1))))
   return text.length > maxJsonLength ? invalid(`${name} has more than ${maxJsonLength} characters.`) : right(text)
 }
 

@@ -5,6 +5,7 @@ import type { Horizon } from './intervals.ts'
 import { deletionOf, intervalsOf } from './intervals.ts'
 import type { CutInterval } from './ports.ts'
 import type { ModeChanged, ObjectChange, ObjectIdentity, ObservedNamespace, UsageEvent } from './types.ts'
+import { toWireJson } from '../../kernel/json.ts'
 
 /** What is known of an object before and while events are applied. */
 export interface ObjectState {
@@ -47,7 +48,7 @@ const isNewer = (a: ObservedNamespace, b: ObservedNamespace): boolean => {
   if (a.observedAt !== b.observedAt) return a.observedAt > b.observedAt
   return contentOf(a) > contentOf(b)
 }
-const contentOf = ({ labels, annotations, name, createdAt }: ObservedNamespace): string => JSON.stringify([labels, annotations, name, createdAt])
+const contentOf = ({ labels, annotations, name, createdAt }: ObservedNamespace): string => toWireJson([labels, annotations, name, createdAt])
 
 const keyOfMode = ({ id, at }: Pick<ModeChanged, 'id' | 'at'>): string => `${at} ${id}`
 const keyOfChange = ({ generation, type }: ObjectChange): string => `${generation} ${type}`

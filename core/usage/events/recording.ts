@@ -12,6 +12,7 @@ import type { EventConflict, NewObject, ObjectMonth, ObjectUid, StoredInterval, 
 import type { RecentlyHeard } from './recently-heard.ts'
 import { heardHours, hoursOf, includesHours, unionOfHours } from './presence.ts'
 import type { ObjectChange, ObjectIdentity, UsageEvent } from './types.ts'
+import { toWireJson } from '../../kernel/json.ts'
 
 /** Valid events of one cluster. */
 export interface ClusterEvents {
@@ -250,7 +251,7 @@ const kindOf = (ids: KindIds, identity: ObjectIdentity): UsageKindId => {
 
 const writeFacts = async (stores: UsageEventStores, planned: readonly Planned[], { at, recent }: Work): Promise<void> => {
   const conflicts = planned.flatMap(({ clusterId, events, plan }) =>
-    events.flatMap((event, index): EventConflict[] => (plan.verdicts[index] === 'conflict' ? [{ clusterId, eventId: event.id, event: JSON.stringify(event) }] : [])),
+    events.flatMap((event, index): EventConflict[] => (plan.verdicts[index] === 'conflict' ? [{ clusterId, eventId: event.id, event: toWireJson(event) }] : [])),
   )
   await stores.changes.insertConflicts(conflicts, at)
   for (const { clusterId, plan } of planned) {

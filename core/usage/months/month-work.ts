@@ -23,6 +23,7 @@ import { addDays, DaySums, parseIntervals, sumOfDays, usageOfObject } from './ro
 import { modesIn } from './segments.ts'
 import { withTrial } from './trials.ts'
 import type { DayUsage, ObjectUsage, ProductMonth } from './usage-types.ts'
+import { toWireJson } from '../../kernel/json.ts'
 
 /** A digest to which texts are added. Texts end with a line break and have no other, so that no two lists of texts have the same digest. */
 export interface RunningDigest {
@@ -149,7 +150,7 @@ const gatherCluster = async ({ inputs, spools, digest }: MonthWorkDeps, { contra
   const allDays = days.result()
   const ranges = new Map<UsageProduct, ClusterRanges>()
   const hash = digest()
-  hash.add(`${JSON.stringify([cluster.uid, cluster.displayName, modesIn(cluster.modeChanges, { from: monthStart(month), to: monthEnd(month) }), [...segments], cluster.clientNamespaces])}\n`)
+  hash.add(`${toWireJson([cluster.uid, cluster.displayName, modesIn(cluster.modeChanges, { from: monthStart(month), to: monthEnd(month) }), [...segments], cluster.clientNamespaces])}\n`)
   for (const product of usageProducts) {
     const own = spooling.get(product)
     if (own === undefined) continue
@@ -210,7 +211,7 @@ type Day = readonly [string, string, UsageClass, number, string, string]
 
 /** The days of one cluster and product as one line of a spool. */
 const lineOfDays = (days: readonly DayUsage[]): string =>
-  `${JSON.stringify(days.map(({ group, kind, use, day, milliCpuSeconds, mebibyteSeconds }): Day => [group, kind, use, day, String(milliCpuSeconds), String(mebibyteSeconds)]))}\n`
+  `${toWireJson(days.map(({ group, kind, use, day, milliCpuSeconds, mebibyteSeconds }): Day => [group, kind, use, day, String(milliCpuSeconds), String(mebibyteSeconds)]))}\n`
 
 /** Returns the days of a line that `lineOfDays` has made. */
 const daysOfLine = (line: string, product: UsageProduct): readonly DayUsage[] =>

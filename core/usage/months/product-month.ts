@@ -15,6 +15,7 @@ import { sumOfDays } from './roll-up.ts'
 import { modesIn } from './segments.ts'
 import { trialsOf } from './trials.ts'
 import type { ClusterInMonth, ContractInMonth, DayUsage, TermsInMonth } from './usage-types.ts'
+import { toWireJson } from '../../kernel/json.ts'
 
 /** What was read of a month into spools of this process. */
 export interface SpooledMonth extends GatheredMonth {
@@ -69,7 +70,7 @@ export const makeGatherMonth = ({ inputs, settle, spools, digest, work }: Gather
     const days = Map.groupBy(sumOfDays(gathered.map((each) => each.days)), ({ product }) => product)
     const products = usageProducts.map((product) => productOf(facts, read, product, month, days.get(product) ?? []))
     // What is shown of contracts beyond the segments: a contract without use, and a cluster on which another one comes first.
-    for (const each of products) hash.add(`${JSON.stringify([each.contracts, each.clusters.map(({ contractIds }) => contractIds)])}\n`)
+    for (const each of products) hash.add(`${toWireJson([each.contracts, each.clusters.map(({ contractIds }) => contractIds)])}\n`)
     const objectCount = read.reduce((sum, each) => sum + each.objectCount, 0)
     return {
       inputHash: hash.end(),

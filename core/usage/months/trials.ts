@@ -1,3 +1,4 @@
+import { toWireJson } from '../../kernel/json.ts'
 import { getOrMake } from '../../kernel/cache.ts'
 import type { TrialClaim, UnixSeconds, UsageClusterId, UsageObjectId, UsageProduct } from '../types.ts'
 import { coveragesOf } from './coverage.ts'
@@ -6,7 +7,7 @@ import type { Coverage } from './segments.ts'
 import { coverageAt } from './segments.ts'
 
 /** An object that is made again under its name is the same one to its users. */
-const identityOf = ({ clusterId, product, group, kind, namespace, name }: TrialClaim): string => JSON.stringify([clusterId, product, group, kind, namespace, name])
+const identityOf = ({ clusterId, product, group, kind, namespace, name }: TrialClaim): string => toWireJson([clusterId, product, group, kind, namespace, name])
 
 const inOrder = (a: TrialClaim, b: TrialClaim): number => a.createdAt - b.createdAt || a.clusterId - b.clusterId || (a.uid < b.uid ? -1 : 1)
 

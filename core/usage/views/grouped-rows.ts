@@ -1,3 +1,4 @@
+import { toWireJson } from '../../kernel/json.ts'
 import { getOrMake } from '../../kernel/cache.ts'
 import { daysOfMonth, secondOf } from '../month.ts'
 import { perCoreMonth, perGibMonth } from '../months/amounts.ts'
@@ -147,7 +148,7 @@ export const makeContractRows = async ({ views, monthId, month, rounding }: Rows
 
 const termsText = (contract: ContractInMonth | undefined): string => {
   const each = (contract?.terms ?? []).map(({ number, from, to, product, features, startsAt, endsAt, quota }) =>
-    `{"number":${number},"from":${instantText(from)},"to":${instantText(to)},"product":${stringText(product)},"features":${JSON.stringify(features)},"start":${instantText(secondOf(startsAt))},"end":${instantText(secondOf(endsAt))},"quota":${JSON.stringify(quota ?? null)}}`)
+    `{"number":${number},"from":${instantText(from)},"to":${instantText(to)},"product":${stringText(product)},"features":${toWireJson(features)},"start":${instantText(secondOf(startsAt))},"end":${instantText(secondOf(endsAt))},"quota":${toWireJson(quota ?? null)}}`)
   return `[${each.join(',')}]`
 }
 

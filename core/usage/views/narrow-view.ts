@@ -1,5 +1,5 @@
 import type { FreeObject, Json } from '../../kernel/json.ts'
-import { isObject } from '../../kernel/json.ts'
+import { isObject, toWireJson } from '../../kernel/json.ts'
 
 /** Filters of a request, combined by AND. Only those that the route has are set. */
 export interface ViewFilter {
@@ -83,5 +83,5 @@ export const withoutCluster = ({ clusterUID: _, ...item }: FreeObject): FreeObje
 
 /** Reports whether a piece may have an item that matches, without parsing it. */
 export const mayMatch = (items: string, { group, kind, clusterUID, namespace, namespaceUID, contractID }: ViewFilter): boolean =>
-  Object.entries({ group, kind, clusterUID, namespace, namespaceUID }).every(([name, value]) => value === undefined || items.includes(`"${name}":${JSON.stringify(value)}`)) &&
+  Object.entries({ group, kind, clusterUID, namespace, namespaceUID }).every(([name, value]) => value === undefined || items.includes(`"${name}":${toWireJson(value)}`)) &&
   (contractID === undefined || items.includes(`"contractID":${contractID}`))

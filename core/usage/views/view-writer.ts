@@ -5,6 +5,7 @@ import type { Rounding, ShownAmounts } from './measures.ts'
 import { billableText, numberText, totalText } from './measures.ts'
 import type { UsageViewKey, UsageViewStore } from './ports.ts'
 import { pieceItems } from './ports.ts'
+import { toWireJson } from '../../kernel/json.ts'
 
 /** The part of the store that writes views. */
 export type UsageViewSink = Pick<UsageViewStore, 'begin' | 'addPiece' | 'complete'>
@@ -161,7 +162,7 @@ export const instantText = (at: UnixSeconds): string => {
 const plain = /^[\w .:/-]*$/
 
 /** Returns a text as a JSON string. */
-export const stringText = (text: string): string => (plain.test(text) ? `"${text}"` : JSON.stringify(text))
+export const stringText = (text: string): string => (plain.test(text) ? `"${text}"` : toWireJson(text))
 
 /** Returns the members that name an object. */
 const objectText = ({ object, clusterUid }: ObjectUsage): string =>

@@ -174,7 +174,7 @@ export const makeReadObject =
 /** Returns the item of an object in a view of objects. */
 const findObject = async (views: UsageViewStore, view: StoredUsageView, clusterUid: string, objectUid: string): Promise<FreeObject | undefined> => {
   const text = await views.pieceWith(view, `${clusterUid}/${objectUid}`)
-  if (text === undefined || !text.includes(JSON.stringify(objectUid))) return undefined
+  if (text === undefined || !text.includes(toWireJson(objectUid))) return undefined
   return itemsOf(text).find(({ clusterUID, objectID }) => clusterUID === clusterUid && objectID === objectUid)
 }
 

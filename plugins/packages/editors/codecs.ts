@@ -12,6 +12,11 @@ import { Format, looseInteger } from '../codecs.ts'
 export const EditorOptions = noted(FreeObjectCodec, { description: '`metadata.resource` (group, version, name), `metadata.release` (name, namespace), and the values of the options chart; with `form` if the editor has one.' })
 export const EditorModel = noted(FreeObjectCodec, { description: '`metadata.resource`, `metadata.release`, and `resources` by key; with `form` if the editor has one.' })
 
+/** What a preview takes. */
+export const OptionsOrModel = noted(FreeObjectCodec, {
+  description: 'Options as for `options/model`, or a model: a body with `resources` is a model. `metadata.resource` and `metadata.release` are part of both.',
+})
+
 /** A whole model, or `metadata` with a `patch` (RFC 6902) to the model of the installed release. */
 export const EditorApplication = t.intersection(
   [FreeObjectCodec, request({ patch: optional(listOf(AnyJson, 1000)) }, 'EditorPatch')],

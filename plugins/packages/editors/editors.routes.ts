@@ -19,6 +19,7 @@ import {
   FormatQuery,
   manifestExample,
   modelExample,
+  OptionsOrModel,
   optionsExample,
   outputExample,
   removalExample,
@@ -54,9 +55,10 @@ export const renderOptionsManifest = optionsRoute({
   id: 'packages.renderOptionsManifest',
   method: 'PUT',
   path: `${optionsPath}/manifest`,
-  summary: 'Render the manifest of an editor model',
-  description: "Renders the chart of the resource's editor with the model as its complete values: hooks before the installation, manifests, hooks after it. Nothing is written.",
-  body: body(EditorModel, modelExample),
+  summary: 'Render the manifest of options or an editor model',
+  description:
+    "Renders the chart of the resource's editor with the model as its complete values: hooks before the installation, manifests, hooks after it. Options are converted to a model first, as by `model`. Nothing is written.",
+  body: body(OptionsOrModel, optionsExample),
   ok: text('text/plain; charset=utf-8', manifestExample),
 })
 
@@ -64,10 +66,10 @@ export const renderOptionsResources = optionsRoute({
   id: 'packages.renderOptionsResources',
   method: 'PUT',
   path: `${optionsPath}/resources`,
-  summary: 'Render the objects of an editor model, one by one',
+  summary: 'Render the objects of options or an editor model, one by one',
   description: 'Like `manifest`, with a file for each object, by apiVersion and kind: YAML, or JSON with `format=json`. `skipCRDs=true` omits the custom resource definitions of the chart.',
   query: ResourcesQuery,
-  body: body(EditorModel, modelExample),
+  body: body(OptionsOrModel, optionsExample),
   ok: json(200, ResourceOutput, outputExample),
 })
 

@@ -76,6 +76,18 @@ withHelm.serial('what is installed is shown as text and as files', async (t) => 
   t.true(yaml.text.includes('resources:\n  configMap:\n    apiVersion: v1\n'))
 })
 
+withHelm.serial('a failure names the object, and no other value', async (t) => {
+  const message = 'ConfigMap "tide-tables" is invalid: data[depths]: Invalid value: "unfathomable": must be known'
+  const undo = world.api.rules.fail({ verb: ['create', 'patch'], resource: 'configmaps', name: 'tide-tables' }, 422, 'Invalid', message)
+  const undoCreate = world.api.rules.fail({ verb: 'create', resource: 'configmaps', namespace: 'shop' }, 422, 'Invalid', message)
+  const task = await world.as(world.owner).done('PUT', '/editor', modelOf('tide-tables', { depths: 'unfathomable' }))
+  undo()
+  undoCreate()
+  t.is(task.state, 'failed')
+  t.regex(task.error ?? '', /ConfigMap "tide-tables" is invalid: data\[depths\]: Invalid value: "\*\*\*"/)
+  t.false(JSON.stringify(task).includes('unfathomable'))
+})
+
 withHelm.serial('three ways to say what is to be removed', async (t) => {
   const client = world.as(world.owner)
   const ways: readonly (readonly [string, string, unknown?])[] = [

@@ -107,6 +107,22 @@ test.serial('a model becomes files, by apiVersion and kind', async (t) => {
   t.deepEqual(JSON.parse(json.json.resources[0].data), deployment)
 })
 
+test.serial('manifest and resources take the options too', async (t) => {
+  const [ofModel, ofOptions] = [await expectStatus(world.put('/options/manifest', webModel), 200), await expectStatus(world.put('/options/manifest', webOptions), 200)]
+  t.is(ofOptions.text, ofModel.text)
+  const files = [await expectStatus(world.put('/options/resources', webModel), 200), await expectStatus(world.put('/options/resources', webOptions), 200)]
+  t.deepEqual(files[1]?.json, files[0]?.json)
+  const wrong = await world.put('/options/manifest', { ...webOptions, spec: { replicas: 'many' } })
+  t.deepEqual([wrong.status, wrong.json.code], [422, 'ValuesRefused'])
+  const none = await world.put('/options/manifest', { ...about({ ...configMaps, name: 'sextants' }, 'web'), spec: {} })
+  t.deepEqual([none.status, none.json.code], [422, 'EditorMissing'])
+})
+
+test.serial('whole numbers beyond 2^53 pass through a preview', async (t) => {
+  const body = JSON.stringify({ ...webModel, resources: { ...webModel.resources, appsDeployment: { ...deployment, spec: { ...deployment.spec, minReadySeconds: 'WIDE' } } } }).replace('"WIDE"', '9007199254740992')
+  for (const route of ['manifest', 'resources']) t.regex((await expectStatus(world.put(`/options/${route}`, body), 200)).text, /minReadySeconds: 9(\.)?007199254740992/, route)
+})
+
 test.serial('what a model says of kind, name and namespace counts for nothing', async (t) => {
   const hostile = { ...service, apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRoleBinding', metadata: { ...service.metadata, name: 'cluster-admin', namespace: 'kube-system', labels: { ...labels, 'app.kubernetes.io/instance': 'other' } } }
   const { json, text } = await expectStatus(world.put('/options/resources?format=json', { ...webModel, resources: { service: hostile } }), 200)
@@ -217,9 +233,9 @@ test.serial('an editor of a wrong shape, or without its chart, is reported', asy
   const secrets = { group: '', version: 'v1', name: 'secrets' }
   t.is((await expectStatus(world.put('/options/manifest', about(secrets, 'web')), 422)).json.code, 'EditorMissing')
   putResourceEditor(world.api, world.charts, 'core-v1-services', { group: '', version: 'v1', name: 'services' }, { editor: { name: 'nowhere', version: '9.9.9', sourceRef: { kind: 'Legacy', name: world.charts.url } } })
-  t.is((await expectStatus(world.put('/options/manifest', about({ version: 'v1', name: 'services' }, 'web')), 422)).json.code, 'ChartMissing')
+  t.is((await expectStatus(world.put('/options/manifest', { ...about({ version: 'v1', name: 'services' }, 'web'), resources: {} }), 422)).json.code, 'ChartMissing')
   putResourceEditor(world.api, world.charts, 'core-v1-pods', { group: '', version: 'v1', name: 'pods' }, { editor: { name: 'minimal', sourceRef: { kind: 'Legacy', name: world.charts.url } }, options: null })
-  t.is((await expectStatus(world.put('/options/manifest', about({ version: 'v1', name: 'pods' }, 'web')), 422)).json.code, 'EditorUnfit')
+  t.is((await expectStatus(world.put('/options/manifest', { ...about({ version: 'v1', name: 'pods' }, 'web'), resources: {} }), 422)).json.code, 'EditorUnfit')
   t.is((await expectStatus(world.put('/options/model', about({ version: 'v1', name: 'pods' }, 'web')), 422)).json.code, 'EditorMissing')
 })
 

@@ -3,7 +3,9 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { MemberCluster } from '../../../core/clusters/ports.ts'
 import type { Failure } from '../../../core/kernel/failure.ts'
+import type { FreeObject } from '../../../core/kernel/json.ts'
 import type { HelmChart, HelmEvent, HelmFlags, HelmRunner, HelmWork } from '../../../core/packages/releases/ports.ts'
+import { chartArchive, chartYaml } from '../../support/charts/archive.ts'
 import { tagOf, unwrap } from '../../support/outcome.ts'
 import type { ChartSpec } from './trial-charts.ts'
 
@@ -50,6 +52,22 @@ export const helmRunnerSuite = (test: TestFn, name: string, getBench: () => Prom
     const version = await runner.version()
     t.regex(version?.version ?? '', /^[34]\.\d+\.\d+/)
     t.true(version?.version.startsWith(`${version.major}.`))
+  })
+
+  on('values are checked by the schemas of a chart, and what is said shows no value', async (t, { runner }, { work }) => {
+    const schema = JSON.stringify({ required: ['size'], properties: { size: { type: 'integer' }, list: { items: { type: 'string' } }, name: { pattern: '^x' } } })
+    const yaml = chartYaml('web', 'dependencies:\n- {name: db, version: 1.x, condition: db.enabled}\n')
+    const archive = await chartArchive({ 'Chart.yaml': yaml, 'values.schema.json': schema, 'charts/db/Chart.yaml': chartYaml('db'), 'charts/db/values.schema.json': schema })
+    const schemas = { archive, root: 'web', paths: ['db'] }
+    const check = (values: FreeObject) => runner.checkValues(work('tide'), schemas, values, open)
+    t.is(messageOf(await check({ size: 1, db: { enabled: false } })), 'done')
+    t.is(messageOf(await check({ size: 9007199254740993n, db: { size: 2 } })), 'done')
+    for (const [values, path] of [[{ db: { size: 1 } }, '(root)'], [{ size: 'quiet lantern', db: { size: 1 } }, 'size'], [{ size: 1, list: [1], db: { size: 1 } }, 'list.0'], [{ size: 1, db: { size: 1, name: 'quiet lantern' } }, 'db.name']] as const) {
+      const refused = await check(values)
+      t.is(tagOf(refused), 'ValuesRefused')
+      t.true(isLeft(refused) && refused.left.errors?.some((line) => line.startsWith(`${path}: `)), `${path}: ${messageOf(refused)}`)
+      t.false(JSON.stringify(refused).includes('lantern'))
+    }
   })
 
   on('a release is installed, upgraded, rolled back and removed', async (t, { runner, chart, records }, { namespace, work }) => {

@@ -225,6 +225,18 @@ test('values are taken out of words that others wrote, also in pieces and in JSO
   t.is(secrets('pulling registry.example.com/web:1 as harbour, quiet "lantern"'), 'pulling registry.example.com/web:1 as ***, ***')
 })
 
+test('kinds and names of objects stay readable, although they are values too', (t) => {
+  const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web-frontend', namespace: 'storefront', labels: { tier: 'frontend' } }, spec: { image: 'registry.example.com/web:1' } }
+  const values = { resources: { appsDeployment: deployment, secret_config: { ...deployment, kind: 'Secret', apiVersion: 'v1', data: { pin: 'aHVudGVyMg==' } } } }
+  const text = 'Deployment.apps "web-frontend" is invalid: spec: Invalid value: "registry.example.com/web:1" in storefront, apps/v1, frontend; Secret "web-frontend" aHVudGVyMg==, Deploymentx'
+  t.is(redactAll(values)(text), 'Deployment.apps "web-frontend" is invalid: spec: Invalid value: "***" in storefront, apps/v1, ***; Secret "web-frontend" ***, ***x')
+  t.is(redactSecrets(values)('Secret "web-frontend" in storefront: aHVudGVyMg=='), 'Secret "web-frontend" in storefront: ***')
+  // Of a chart that is no editor the objects are known from its rendering.
+  const chart = redactAll({ fullnameOverride: 'orders-db', part: 'orders', password: 'orders-db-7' })
+  t.is(chart('StatefulSet.apps "orders-db" is invalid: orders-db-7, orders'), 'StatefulSet.apps "***" is invalid: ***, ***')
+  t.is(chart('StatefulSet.apps "orders-db" is invalid: orders-db-7, orders', ['StatefulSet', 'orders-db']), 'StatefulSet.apps "orders-db" is invalid: ***, ***')
+})
+
 test('no text of six characters or more survives', (t) => {
   const words = fc.dictionary(fc.string({ maxLength: 5 }), fc.string({ minLength: 6, maxLength: 12 }).filter((text) => text.trim().length >= 6 && !text.includes('*')))
   fc.assert(

@@ -41,6 +41,23 @@ test.serial('values come from a file of the chart, a patch, or lines over it', a
   t.regex(absent.error ?? '', /valuesFile: the chart has no file values-none\.yaml/)
 })
 
+test.serial('whole numbers beyond 2^53 reach helm in every form, and as a default of the chart', async (t) => {
+  world.charts.add(await echo('0.9.0', { 'values.yaml': 'id: 9223372036854775807\n' }))
+  const wide = '9007199254740993'
+  for (const given of [
+    `"values":["big=${wide}"]`, `"valueBytes":["${Buffer.from(`big: ${wide}`).toString('base64')}"]`, `"kv_pairs":[{"K":"big","V":${wide}}]`, `"replaceValues":{"big":${wide}}`,
+    `"valuesPatch":[{"op":"add","path":"/big","value":${wide}}]`,
+  ]) {
+    const namespace = world.namespace()
+    const chart = JSON.stringify({ ...world.chart('echo', '0.9.0'), releaseName: 'web', namespace }).slice(0, -1)
+    const task = await client.done('POST', `${releases}/`, `${chart},${given}}`)
+    t.is(task.state, 'succeeded', `${given}: ${task.error}`)
+    // Helm 4.1 reads values as floats, so it shows the number next to it.
+    const { text } = await client.send('GET', `${releases}/web/content?namespace=${namespace}`)
+    t.regex(text, /"config":\{[^}]*"big":900719925474099[23]\b/, given)
+  }
+})
+
 test.serial('an upgrade without values keeps them, resetValues does not, reuseValues puts the new ones over them', async (t) => {
   const namespace = world.namespace()
   await install(namespace, 'echo', { values: ['password=first,more=1'] })
@@ -52,6 +69,45 @@ test.serial('an upgrade without values keeps them, resetValues does not, reuseVa
   }
   await upgrade(namespace, 'echo', { resetValues: true })
   t.deepEqual(plain(seen(namespace)), { password: '', fails: false, list: [] })
+})
+
+test.serial('what a user sets is stored, and defaults come from the chart of each revision', async (t) => {
+  const defaults = (tag: string) => ({ 'values.yaml': `replicas: 1\nimage: {name: nginx, tag: "${tag}"}\nlist: [a]\n` })
+  world.charts.add(await echo('0.1.0', defaults('1.0')))
+  world.charts.add(await echo('0.2.0', defaults('2.0')))
+  const [first, second] = [{ version: '0.1.0' }, { version: '0.2.0' }]
+  for (const given of [
+    { values: ['replicas=3'] }, { valueBytes: [Buffer.from('replicas: 3').toString('base64')] }, { kv_pairs: [{ K: 'replicas', V: 3 }] },
+    { valuesFile: 'values.yaml', valuesPatch: [{ op: 'replace', path: '/replicas', value: 3 }] },
+  ]) {
+    const namespace = world.namespace()
+    t.is((await install(namespace, 'echo', { ...first, ...given })).state, 'succeeded')
+    t.deepEqual((await content(namespace)).config, { replicas: 3 }, JSON.stringify(given))
+    const task = await upgrade(namespace, 'echo', 'kv_pairs' in given ? { ...second, resetThenReuseValues: true, values: [] } : second)
+    t.deepEqual(plain(seen(namespace)), { replicas: 3, image: { name: 'nginx', tag: '2.0' }, list: ['a'] }, JSON.stringify(given))
+    t.notRegex(said(task), /only defaults/)
+  }
+  const namespace = world.namespace()
+  await install(namespace, 'echo', { ...first, values: ['list[1]=b'] })
+  t.deepEqual((await content(namespace)).config, { list: ['a', 'b'] })
+  const kept = await upgrade(namespace, 'echo', { ...second, reuseValues: true, values: ['replicas=2'], dryRun: true })
+  t.deepEqual(kept.result.diff.objects.map(({ change }: { change: string }) => change), ['changed'])
+  t.notRegex(JSON.stringify(kept.result.diff), /2\.0/)
+  await upgrade(namespace, 'echo', { ...second, values: [''] })
+  t.deepEqual((await content(namespace)).config ?? {}, {})
+})
+
+test.serial('a record that stores the defaults of its chart keeps them, with a warning that names them', async (t) => {
+  const namespace = world.namespace()
+  // The complete set, as this service once stored it.
+  await install(namespace, 'echo', { version: '0.1.0', replaceValues: { replicas: 3, image: { name: 'nginx', tag: '1.0' }, list: ['a'] } })
+  const task = await upgrade(namespace, 'echo', { version: '0.2.0' })
+  t.like(seen(namespace), { replicas: 3, image: { name: 'nginx', tag: '1.0' } })
+  t.regex(said(task), /other defaults: image\.tag\. To take the new defaults, upgrade with resetValues and give the other values of the record: replicas\./)
+  const again = await upgrade(namespace, 'echo', { version: '0.2.0', resetValues: true, values: ['replicas=3'] })
+  t.notRegex(said(again), /other defaults/)
+  t.like(seen(namespace), { replicas: 3, image: { name: 'nginx', tag: '2.0' } })
+  t.deepEqual((await content(namespace)).config, { replicas: 3 })
 })
 
 test.serial('versions: the newest stable one, a range, and what is before a release only with devel', async (t) => {

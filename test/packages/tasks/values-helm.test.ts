@@ -5,7 +5,7 @@ import { kubernetesYamlText } from '../../../adapters/charts/kubernetes-yaml.ts'
 import type { FreeObject } from '../../../core/kernel/json.ts'
 import { toWireJson } from '../../../core/kernel/json.ts'
 import type { Chart } from '../../../core/packages/charts/ports.ts'
-import { composeValues, exactValues, type ValuesSpec } from '../../../core/packages/charts/values.ts'
+import { composeValues, storedValues, type ValuesSpec } from '../../../core/packages/charts/values.ts'
 import { assignAll, parseSet } from '../../../core/packages/charts/set-grammar.ts'
 import { asTable } from '../../../core/packages/charts/value-tables.ts'
 import { helm } from '../../support/components/available.ts'
@@ -86,8 +86,9 @@ for (const version of ['helm3', 'helm4'] as const) {
       { kvPairs: [{ key: 'map.b.c', value: { deep: [1, { x: null }] } }], stringValues: ['top=1'] },
     ]
     for (const spec of specs) {
-      const complete = unwrap(await composeValues({ chartTexts, patches: fastJsonPatches }, chart, spec))
-      const seen = await seenBy(command, archive, JSON.stringify(exactValues(chart, complete)))
+      const composed = unwrap(await composeValues({ chartTexts, patches: fastJsonPatches }, chart, spec))
+      const { complete } = composed
+      const seen = await seenBy(command, archive, JSON.stringify(storedValues(chart, composed)))
       const own = withoutNulls(complete)
       const below = (name: string): FreeObject => {
         const said = asTable(own[name]) ?? {}

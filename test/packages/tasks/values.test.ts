@@ -13,7 +13,7 @@ import type { SetMode } from '../../../core/packages/charts/set-grammar.ts'
 import { assignAll, parseSet } from '../../../core/packages/charts/set-grammar.ts'
 import { asTable, mergeTables } from '../../../core/packages/charts/value-tables.ts'
 import type { ValuesSpec } from '../../../core/packages/charts/values.ts'
-import { checkValuesSpec, composeOverrides, composeValues, exactValues, saysValues } from '../../../core/packages/charts/values.ts'
+import { checkValuesSpec, composeOverrides, composeValues, exactValues, saysValues, storedValues } from '../../../core/packages/charts/values.ts'
 import {
   parseGoDuration,
   Duration,
@@ -140,7 +140,7 @@ const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 const chartOf = (values: FreeObject, more: Partial<Chart> = {}): Chart => ({
   name: 'web', version: '1.0.0', metadata: { name: 'web', version: '1.0.0' }, values, files: new Map(), subcharts: [], ...more,
 })
-const compose = async (chart: Chart, spec: ValuesSpec): Promise<FreeObject> => unwrap(await composeValues(readers, chart, spec))
+const compose = async (chart: Chart, spec: ValuesSpec): Promise<FreeObject> => unwrap(await composeValues(readers, chart, spec)).complete
 const fieldOf = async (chart: Chart, spec: ValuesSpec): Promise<string> => {
   const composed = await composeValues(readers, chart, spec)
   return isLeft(composed) ? (composed.left.message.split(':')[0] ?? '') : 'done'
@@ -172,6 +172,7 @@ test('replaceValues is the whole set, also when it is empty', async (t) => {
   t.deepEqual(await compose(chart, { replaceValues: {} }), {})
   t.true(saysValues({ replaceValues: {} }))
   t.false(saysValues({}))
+  t.false(saysValues({ valuesFile: '', valuesPatch: [], valueTexts: [], values: [], stringValues: [], kvPairs: [] }))
 })
 
 test('the base is a file of the chart, and a patch on it is final', async (t) => {
@@ -188,7 +189,7 @@ const refusals: readonly (readonly [string, ValuesSpec])[] = [
   ['valuesPatch', { valuesPatch: [{ op: 'replace', path: '', value: 5 }] }],
   ['valueBytes.1', { valueTexts: ['a: 1', 'secret-word: ['] }],
   ['valueBytes.0', { valueTexts: ['- a'] }],
-  ['valueBytes.0', { valueTexts: ['a: secret-word\n---\nb: 1'] }],
+  ['valueBytes.0', { valueTexts: ['a: secret-word\n---\n- b'] }],
   ['values.1', { values: ['a=1', 'secret-word'] }],
   ['stringValues.0', { stringValues: ['a={secret-word'] }],
   ['kv_pairs.0.K', { kvPairs: [{ key: '.', value: 1 }] }],
@@ -244,6 +245,52 @@ const table = fc.letrec<{ value: unknown; table: FreeObject }>((tie) => ({
 
 test('whatever the defaults are, templates see exactly the complete set', (t) => {
   fc.assert(fc.property(table, table, (defaults, complete) => t.deepEqual(rendered(chartOf(defaults), exactValues(chartOf(defaults), complete)), complete)))
+})
+
+/** What helm is to store. */
+const stored = async (of: Chart, spec: ValuesSpec): Promise<FreeObject> => storedValues(of, unwrap(await composeValues(readers, of, spec)))
+
+test('only what the caller sets is stored, a list as a whole', async (t) => {
+  const cases: readonly (readonly [ValuesSpec, FreeObject])[] = [
+    [{ values: ['replicas=1'] }, { replicas: 1 }],
+    [{ values: ['image.tag=x,args[1]=b'] }, { image: { tag: 'x' }, args: ['a', 'b'] }],
+    [{ valueTexts: ['image: {tag: "1"}\nnew: {}', 'image: {}'] }, { image: { tag: '1' }, new: {} }],
+    [{ kvPairs: [{ key: 'image', value: { name: 'x' } }] }, { image: { name: 'x', tag: null } }],
+    [{ valuesPatch: [{ op: 'replace', path: '/replicas', value: 1 }, { op: 'test', path: '/args/0', value: 'a' }, { op: 'remove', path: '/image/tag' }] }, { replicas: 1, image: { tag: null } }],
+    [{ valuesPatch: [{ op: 'move', from: '/image/name', path: '/name' }, { op: 'add', path: '/args/-', value: 'b' }] }, { image: { name: null }, name: 'nginx', args: ['a', 'b'] }],
+    [{ valuesPatch: [{ op: 'replace', path: '', value: { replicas: 2 } }] }, { replicas: 2, image: null, args: null }],
+    [{ valuesFile: 'values-small.yaml', values: ['a=1'] }, { replicas: 0, image: { name: 'tiny', tag: null }, a: 1, args: null }],
+    [{ replaceValues: { a: 1 } }, { a: 1, replicas: null, image: null, args: null }],
+    [{ values: ['image=x'] }, { image: 'x' }],
+    [{ valueTexts: ['replicas: 2\nimage: {tag: "2"}\n---\n---\nimage: {name: x}\n'] }, { replicas: 2, image: { tag: '2', name: 'x' } }],
+  ]
+  for (const [spec, expected] of cases) {
+    t.deepEqual(await stored(chart, spec), expected, JSON.stringify(spec))
+  }
+})
+
+/** Forms of values that set the given table in part. */
+const specs = table.chain((given): fc.Arbitrary<ValuesSpec> =>
+  fc.oneof(
+    fc.constant({ valueTexts: [JSON.stringify(given)] }),
+    fc.constant({ kvPairs: Object.entries(given).map(([name, value]) => ({ key: name, value: value as Json })) }),
+    fc.constant({ valuesPatch: Object.entries(given).filter(([name]) => name !== '__proto__').map(([name, value]) => ({ op: 'add', path: `/${name}`, value: value as Json })) }),
+    fc.constant({ values: ['a.b=1', 'c[1]=x'], valueTexts: [JSON.stringify(given)] }),
+  ),
+)
+
+test('what is stored gives the complete set over the defaults, and leaves other keys to the next chart', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(table.filter((values) => !Object.hasOwn(values, '__proto__')), table, specs, async (defaults, next, spec) => {
+      const composed = await composeValues(readers, chartOf(defaults), spec)
+      // A text with the key __proto__ is refused.
+      if (isLeft(composed)) return
+      const given = storedValues(chartOf(defaults), composed.right)
+      t.deepEqual(rendered(chartOf(defaults), given), withoutNulls(composed.right.complete))
+      const later = rendered(chartOf(next), given)
+      for (const name of Object.keys(next).filter((each) => !Object.hasOwn(given, each))) t.deepEqual(later[name], next[name])
+    }),
+  )
 })
 
 test('merging: the later decides, nothing else changes, and neither is touched', (t) => {

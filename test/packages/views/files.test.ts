@@ -95,10 +95,14 @@ test('files of values are at the root of the chart, and OpenAPI comes before the
   t.deepEqual(seen.right.openAPIV3Schema, { from: 'openapi' })
 })
 
+test('documents of a file of values are merged', async (t) => {
+  const seen = await view({ 'values-a.yaml': 'a: {b: 1}\n---\na: {c: 2}\n---\n' })
+  t.deepEqual(isLeft(seen) ? seen.left : seen.right.valuesFiles, [{ filename: 'values-a.yaml', values: { a: { b: 1, c: 2 } } }])
+})
+
 const unreadable: readonly (readonly [string, Readonly<Record<string, string>>, RegExp])[] = [
   ['values that are no YAML', { 'values-a.yaml': 'a: [' }, /values-a\.yaml of the chart ferry cannot be read/],
-  ['values that are a list', { 'values-a.yaml': '- 1' }, /values-a\.yaml of the chart ferry must be one map/],
-  ['two documents of values', { 'values-a.yaml': 'a: 1\n---\nb: 2\n' }, /values-a\.yaml of the chart ferry must be one map/],
+  ['values that are a list', { 'values-a.yaml': 'a: 1\n---\n- 1' }, /values-a\.yaml of the chart ferry cannot be read: It must be a map/],
   ['a schema that is no map', { 'values.schema.json': 'true' }, /values\.schema\.json of the chart ferry must be one map/],
   ['more than a view may be', { 'values-a.yaml': `a: ${'x'.repeat(2 * 1024 * 1024)}` }, /larger than a view may be/],
 ]

@@ -10,8 +10,10 @@ export interface RegistryOptions {
   readonly realm?: string
   /** Basic instead of tokens. */
   readonly isBasic?: boolean
-  /** Tags of one page. */
+  /** Tags of one page. The next one is found by its link alone. */
   readonly pageSize?: number
+  /** The Link header of every page, from the address of the next one. */
+  readonly link?: (next: string) => string
   readonly blobRedirect?: string
   /** Answers other bytes than the manifest names. */
   readonly isLying?: boolean
@@ -56,9 +58,13 @@ export const startRegistry = async (charts: readonly ServedChart[], options: Reg
   const tagsPage = (url: URL, versions: readonly ServedChart[], response: ServerResponse): void => {
     if (versions.length === 0) return reply(response, 404)
     const tags = versions.map(({ version }) => version.replaceAll('+', '_')).sort()
-    const rest = tags.slice(tags.indexOf(url.searchParams.get('last') ?? '') + 1)
     const size = options.pageSize ?? 1000
-    const link = rest.length > size ? { link: '</v2/team/web/tags/list?next>; rel="next"' } : {}
+    // An opaque mark: what is asked otherwise gets the first page, as from registries that do not know `last`.
+    const start = Number(Buffer.from(url.searchParams.get('next_page') ?? '', 'base64url').toString() || 0)
+    const rest = tags.slice(start)
+    const next = `/v2/team/web/tags/list?next_page=${Buffer.from(String(start + size)).toString('base64url')}&n=${size}`
+    const write = options.link ?? ((address) => `<${address}>; rel="next"`)
+    const link = rest.length > size ? { link: write(next) } : {}
     reply(response, 200, link, JSON.stringify({ name: 'team/web', tags: rest.slice(0, size) }))
   }
 
