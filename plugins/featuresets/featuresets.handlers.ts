@@ -40,13 +40,16 @@ const infoOf = ({ name, title, description, isRecommended, isInstalled, required
 })
 
 export const featureSetGroup = defineGroup({
-  needs: { hubs: HubsToken, unitOfWork: ClusterUnitOfWorkToken },
+  needs: { authorizer: AuthorizerToken, clusters: ClusterStoreToken, hubs: HubsToken, unitOfWork: ClusterUnitOfWorkToken },
   routes: (given) => [
     handle(listFeatureSets, makeListFeatureSets(given), {
       input: ({ grant, params }) => ({ grant, clusterSet: params.clusterset }),
       reply: (states) => states.map(infoOf),
     }),
-    handle(installFeatureSet, makeInstallFeatureSet(given), { input: ({ grant, params, body }) => ({ grant, clusterSet: params.clusterset, model: body }) }),
+    handle(installFeatureSet, makeInstallFeatureSet(given), {
+      input: ({ grant, params, body }) => ({ grant, clusterSet: params.clusterset, model: body }),
+      reply: (unservedClusters) => ({ unservedClusters }),
+    }),
     handle(disableFeatureSet, makeDisableFeatureSet(given), {
       input: ({ grant, params, body: { clusterSet, featureSet, features } }) => ({
         grant,

@@ -50,7 +50,9 @@ import {
   syncAccounts,
 } from './spokes.routes.ts'
 
-const toHubCluster = ({ cluster, spokes, addOns, nodes }: HubSummary, now: Date): t.TypeOf<typeof HubCluster> => ({
+const countNames = { spokes: 'spokeClusters', addOns: 'addOns', nodes: 'clusterNode' } as const
+
+const toHubCluster = ({ cluster, spokes, addOns, nodes, unknown }: HubSummary, now: Date): t.TypeOf<typeof HubCluster> => ({
   name: cluster.name,
   ownerName: cluster.ownerName,
   displayName: cluster.displayName,
@@ -63,6 +65,7 @@ const toHubCluster = ({ cluster, spokes, addOns, nodes }: HubSummary, now: Date)
   locations: cluster.location,
   age: shortAge(cluster.createdAt, now),
   createdAt: cluster.createdAt,
+  unknownCounts: unknown.length === 0 ? undefined : unknown.map((kind) => countNames[kind]),
 })
 
 const toManagedClusterInfo = ({ name, url, uid, clusterSet }: ManagedCluster): t.TypeOf<typeof ManagedClusterInfo> => ({

@@ -49,6 +49,13 @@ export interface HubKey {
   readonly name: string
 }
 
+/** What a request may need to be allowed to do. */
+export interface HubRight {
+  readonly verb: string
+  readonly kind: HubKind
+  readonly namespace?: string
+}
+
 /** An object as the hub returned it. */
 export interface HubObject extends Required<HubKey> {
   readonly uid: string
@@ -103,6 +110,8 @@ export interface Hub {
   count(kind: HubKind): Outcome<HubReadFailure, number>
   /** Returns undefined if the object does not exist. */
   get(kind: HubKind, key: HubKey): Outcome<HubReadFailure, HubObject | undefined>
+  /** Returns those of the rights that the cluster does not give to these requests. */
+  lacking(rights: readonly HubRight[]): Outcome<HubReadFailure, readonly HubRight[]>
   /** Creates an object. An existing one stays as it is: the caller must compare it. */
   create(kind: HubKind, key: HubKey, content: FreeObject): Outcome<HubChangeFailure, Created>
   /**
@@ -128,8 +137,11 @@ export interface Hub {
    * undefined if it does not exist. HubConflict: it was changed since.
    */
   replaceWithin(kind: HubKind, object: HubObject, subresource: string, body: FreeObject): Outcome<HubChangeFailure, HubObject | undefined>
-  /** Deletes exactly this object, not another one that has its name by now. Returns true if it was deleted by this call. */
-  remove(kind: HubKind, object: HubObject): Outcome<HubChangeFailure, boolean>
+  /**
+   * Deletes exactly this object, not another one that has its name by now, and with `asRead` only if it is still as it was read. Returns
+   * true if it was deleted by this call.
+   */
+  remove(kind: HubKind, object: HubObject, options?: { readonly asRead: boolean }): Outcome<HubChangeFailure, boolean>
 }
 
 /** Opens hubs on behalf of callers, for other parts. */
