@@ -42,7 +42,7 @@ export const tellSpoke = async (
   const record = hub === undefined ? undefined : await clusters.findSpoke(hub.ownerId, hub.uid, name)
   if (hub === undefined || record === undefined) return
   const text = state === 'cancelled' ? `was cancelled. ${message}` : `failed. ${error ?? ''} ${message}`.replace('  ', ' ')
-  const status = { ...record.status, message: `The ${what} the hub ${hub.name} ${text}` }
+  const status = { ...record.status, message: `The ${what} the hub ${text}` }
   await clusters.observe(record.id, status, undefined, clock.now())
 }
 

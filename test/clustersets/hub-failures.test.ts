@@ -76,7 +76,7 @@ const changes = routes.filter(({ route }) => route.startsWith('POST '))
 
 const named = (name: string, more: object = {}, labels: object = {}): object => ({ metadata: { name, uid: name, resourceVersion: '1', labels }, ...more })
 const binding = { ...named('global', { spec: { clusterSet: 'global' } }), metadata: { name: 'global', namespace: 'default', uid: 'b', resourceVersion: '1' } }
-const wharf = named('wharf', {}, { 'cluster.open-cluster-management.io/clusterset': 'edge' })
+const wharf = named('wharf', { status: { conditions: [{ type: 'ManagedClusterConditionAvailable', status: 'True' }] } }, { 'cluster.open-cluster-management.io/clusterset': 'edge' })
 const backup = named('backup', { spec: { featureSet: 'backups', chart: { name: 'backup' } } })
 const suite = named('opscenter-features', { spec: { featureSet: 'core', chart: { name: 'suite', version: '2' } } })
 const ofWharf = { metadata: { name: 'wharf', namespace: 'wharf', uid: 'w', resourceVersion: '1' }, spec: { opscenterFeaturesVersion: '2' }, status: { observedOpscenterFeaturesVersion: '2' } }
