@@ -59,11 +59,11 @@ const reportsNothing = 'Its agent does not report its features, or not in a form
 export const compareFeature = (name: string, wanted: InstalledFeature | undefined, spoke: SpokeFeatures, isInRange: VersionInRange): FeatureStep | undefined => {
   const { claim, silence, unapplied, unready } = spoke
   if (silence !== undefined) return outOfStep(silence)
+  const notApplied = wanted === undefined ? undefined : unapplied.get(wanted.featureSet)
+  if (notApplied !== undefined) return outOfStep(notApplied)
   if (claim === undefined) return outOfStep(reportsNothing)
   const version = claim.external.has(name) ? undefined : claim.enabled.get(name)
   if (wanted === undefined) return version === undefined ? undefined : outOfStep('It has the feature, which is not installed on the cluster set.')
-  const notApplied = unapplied.get(wanted.featureSet)
-  if (notApplied !== undefined) return outOfStep(notApplied)
   if (version === undefined) return outOfStep(claim.external.has(name) ? 'The feature was installed on it by other means.' : 'It does not have the feature.')
   if (unready.has(name)) return outOfStep('The release of the feature is not ready.')
   const isSame = version === '' || wanted.version === '' || version === wanted.version || isInRange(version, wanted.version)
