@@ -9,8 +9,7 @@ import { defineFailure } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { AuditEntry, AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import { defineAudit, recordChange, recordPart } from '../kernel/unit-of-work.ts'
-import { rivalSets } from './featured-sets.ts'
-import { includes, namedSetOf, selectsByLabels } from './types.ts'
+import { includes, namedSetOf, rivalSets, selectsByLabels } from './types.ts'
 
 /** A cluster set, or a managed cluster of the request, does not allow the change. `errors` has a line for each cluster. */
 export const ClusterSetRefused = defineFailure('ClusterSetRefused', 'Unprocessable')

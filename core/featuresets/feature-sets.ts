@@ -11,8 +11,7 @@ import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import { defineAudit, recordChange, recordPart } from '../kernel/unit-of-work.ts'
 import type { FeatureSetState, InstalledFeatures } from './catalogue.ts'
 import { installedIn, readCatalogue, statesOf } from './catalogue.ts'
-import { otherFeaturedSets } from '../clustersets/featured-sets.ts'
-import { includes } from '../clustersets/types.ts'
+import { includes, otherFeaturedSets } from '../clustersets/types.ts'
 import type { ClusterSetRef, OpenedSet, SetReadFailure } from './cluster-set.ts'
 import { listMembers, openSet } from './cluster-set.ts'
 import type { FeatureContents } from './rules.ts'
@@ -90,7 +89,9 @@ const checkAlone = async (opened: OpenedSet): Outcome<HubReadFailure | Failure<'
   if (isLeft(others)) return others
   const reasons = others.right.map((other) => {
     const shared = members.right.filter((member) => includes(other, member)).map(({ name }) => name)
-    return `${shared.slice(0, 3).join(', ')}${shared.length > 3 ? ` and ${shared.length - 3} more clusters are` : shared.length === 1 ? ' is' : ' are'} in the set ${other.name} too, which has features. A cluster has those of one set: disable them there first.`
+    const more = shared.length > 3 ? ` and ${shared.length - 3} more clusters` : ''
+    const names = `${shared.slice(0, 3).join(', ')}${more} ${shared.length === 1 ? 'is' : 'are'}`
+    return `${names} in the set ${other.name} too, which has features. A cluster has those of one set: disable them there first.`
   })
   return reasons.length > 0 ? left(refused(reasons)) : right(undefined)
 }
@@ -105,7 +106,7 @@ export interface FeatureSetValues extends ClusterSetRef {
  * spokes of the set to which the hub gives no features.
  */
 export const makeInstallFeatureSet = ({ hubs, unitOfWork, ...deps }: ChangeDeps & SupplyDeps) => {
-  const supplySet = makeSupplySet({ hubs, ...deps })
+  const supplySet = makeSupplySet(deps)
   return async (call: SignedInCall<readonly UnservedCluster[]>, { model, ...ref }: FeatureSetValues): Outcome<SetChangeFailure, readonly UnservedCluster[]> => {
     const parsed = parseModel(model)
     if (isLeft(parsed)) return parsed
@@ -140,16 +141,21 @@ export interface DisableFeatures extends ClusterSetRef {
 const removeWorks = async (hub: Hub, clusterSet: string, featureSet: string): Outcome<HubChangeFailure, void> => {
   const bindings = await hub.list(profileBinding)
   if (isLeft(bindings)) return bindings
-  const own = new Set(bindings.right.filter((binding) => [...installedIn(binding).values()].some((feature) => feature.featureSet === featureSet)).map(({ namespace }) => namespace))
-  const works = await hub.list(manifestWorkKind, { labelSelector: `${distribution.profileLabel}=${clusterSet}`, fieldSelector: `metadata.name=${featureSet}`, isMetadataOnly: true })
+  const hasOwn = (binding: HubObject): boolean => [...installedIn(binding).values()].some((feature) => feature.featureSet === featureSet)
+  const own = new Set(bindings.right.filter(hasOwn).map(({ namespace }) => namespace))
+  const works = await hub.list(manifestWorkKind, {
+    labelSelector: `${distribution.profileLabel}=${clusterSet}`,
+    fieldSelector: `metadata.name=${featureSet}`,
+    isMetadataOnly: true,
+  })
   if (isLeft(works)) return works
   const done = await atATime(works.right.filter(({ namespace }) => !own.has(namespace)), width, (work) => hub.remove(manifestWorkKind, work))
   return isLeft(done) ? done : right(undefined)
 }
 
 /**
- * Completes a removal on the hub. Without any feature the profile goes, and with it the bindings and works of its spokes: the controllers do nothing
- * for a profile without the core features. Without the features of one feature set its works go.
+ * Completes a removal on the hub. Without any feature the profile goes, and with it the bindings and works of its spokes: the
+ * controllers do nothing for a profile without the core features. Without the features of one feature set its works go.
  */
 const settleRemoval = async (hub: Hub, clusterSet: string, featureSet: string): Outcome<HubChangeFailure, void> => {
   const profile = await hub.get(setProfile, { name: clusterSet })

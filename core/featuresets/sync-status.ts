@@ -1,6 +1,5 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { isIdentified } from '../clusters/hubs/spoke-needs.ts'
-import { distribution, manifestWorkKind } from '../clusters/hubs/types.ts'
+import { distribution, isIdentified, manifestWorkKind } from '../clusters/hubs/types.ts'
 import type { Hub, HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
 import { getOrMake } from '../kernel/cache.ts'
 import type { TimeSlices } from '../kernel/clock.ts'
@@ -53,10 +52,15 @@ const reportsNothing = 'Its agent does not report its features, or not in a form
 
 /**
  * Compares a spoke with its set in one feature. `wanted` is the feature as installed on the set. A spoke of which nothing is known is not
- * in step, nor is one that has not applied the work of the feature set, whatever it reported before, nor one with a feature that is not
- * installed on the set. Undefined: neither has it.
+ * in step, nor is one that has not applied the work of the feature set, even if it reported the feature before, nor one with a feature
+ * that is not installed on the set. Undefined: neither has it.
  */
-export const compareFeature = (name: string, wanted: InstalledFeature | undefined, spoke: SpokeFeatures, isInRange: VersionInRange): FeatureStep | undefined => {
+export const compareFeature = (
+  name: string,
+  wanted: InstalledFeature | undefined,
+  spoke: SpokeFeatures,
+  isInRange: VersionInRange,
+): FeatureStep | undefined => {
   const { claim, silence, unapplied, unready } = spoke
   if (silence !== undefined) return outOfStep(silence)
   const notApplied = wanted === undefined ? undefined : unapplied.get(wanted.featureSet)
@@ -88,7 +92,8 @@ export const unreadyFeatures = (works: readonly Pick<HubObject, 'namespace' | 'b
 const maxReason = 300
 
 /** Returns the condition of an object; undefined if it has none of that type. */
-const conditionOf = ({ body }: Pick<HubObject, 'body'>, type: string): unknown => listAt(body, 'status', 'conditions').find((each) => textAt(each, 'type') === type)
+const conditionOf = ({ body }: Pick<HubObject, 'body'>, type: string): unknown =>
+  listAt(body, 'status', 'conditions').find((each) => textAt(each, 'type') === type)
 
 /**
  * Returns why the present content of a work is not applied on its spoke; undefined if it is. The feedback of a work is that of the content
@@ -99,8 +104,9 @@ export const whyNotApplied = (work: Pick<HubObject, 'body'>): string | undefined
   const generation = at(work.body, 'metadata', 'generation')
   if (applied === undefined || at(applied, 'observedGeneration') !== generation) return 'Its agent has not applied what the hub has sent last.'
   if (textAt(applied, 'status') === 'True') return undefined
-  const failed = listAt(work.body, 'status', 'resourceStatus', 'manifests').flatMap((manifest) => listAt(manifest, 'conditions').filter((each) => textAt(each, 'type') === 'Applied' && textAt(each, 'status') === 'False'))
-  const message = textAt(failed[0], 'message') || textAt(applied, 'message')
+  const ofManifests = listAt(work.body, 'status', 'resourceStatus', 'manifests').flatMap((manifest) => listAt(manifest, 'conditions'))
+  const failed = ofManifests.find((each) => textAt(each, 'type') === 'Applied' && textAt(each, 'status') === 'False')
+  const message = textAt(failed, 'message') || textAt(applied, 'message')
   return `Its agent could not apply what the hub has sent last. ${message.slice(0, maxReason)}`.trim()
 }
 
@@ -112,7 +118,8 @@ export const whySilent = (cluster: Pick<HubObject, 'body'>): string | undefined 
 }
 
 /** What a spoke lacks that the hub does not know the identity of. */
-export const unidentified = `The hub gives it no features, since it does not report the claim ${distribution.infoClaim}; those after it in the set may have none either.`
+export const unidentified =
+  `The hub gives it no features, since it does not report the claim ${distribution.infoClaim}; those after it in the set may have none either.`
 
 const none: ReadonlySet<string> = new Set()
 const noReasons: ReadonlyMap<string, string> = new Map()
@@ -198,7 +205,8 @@ export const makeSyncComparison = (installed: InstalledFeatures, { features }: P
       const isUnknown = spoke.silence !== undefined || spoke.claim === undefined
       if (isUnknown) unknown.push([cluster, spoke])
       for (const wanted of installed.values()) count(wanted.name, wanted, cluster, spoke)
-      if (!isUnknown) for (const name of spoke.claim?.enabled.keys() ?? []) if (!installed.has(name) && features.has(name)) count(name, undefined, cluster, spoke)
+      const enabled = isUnknown ? [] : [...(spoke.claim?.enabled.keys() ?? [])]
+      for (const name of enabled) if (!installed.has(name) && features.has(name)) count(name, undefined, cluster, spoke)
     },
     statuses: () => {
       const sorted = [...tallies].sort(([a], [b]) => (a < b ? -1 : 1))

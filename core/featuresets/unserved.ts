@@ -1,8 +1,6 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
-import type { Authorizer } from '../authz/ports.ts'
-import type { Hub, HubObject, Hubs } from '../clusters/hubs/ports.ts'
-import { isIdentified, makeSupplySpoke } from '../clusters/hubs/spoke-needs.ts'
-import { claimedUid, distribution } from '../clusters/hubs/types.ts'
+import type { Hub, HubObject, SpokeSupplies } from '../clusters/hubs/ports.ts'
+import { claimedUid, distribution, isIdentified } from '../clusters/hubs/types.ts'
 import type { ClusterStore } from '../clusters/ports.ts'
 import type { Cluster } from '../clusters/types.ts'
 import { mapWithin } from '../kernel/concurrency.ts'
@@ -21,7 +19,9 @@ const maxSupplied = 50
 const width = 8
 
 const supplied = `What the hub needs was written on the cluster now. Its features follow when its agent has reported the claim ${distribution.infoClaim}.`
-const lacking = `Its agent does not report the claim ${distribution.infoClaim}, and it could not be written on the cluster. Until it is there, the hub gives features neither to this cluster nor to those after it.`
+const lacking =
+  `Its agent does not report the claim ${distribution.infoClaim}, and it could not be written on the cluster. ` +
+  'Until it is there, the hub gives features neither to this cluster nor to those after it.'
 
 /** Finds the record of a managed cluster: by the hub and the name there, otherwise by its UID. */
 const recordFinder = (hub: Hub, records: readonly Cluster[]): ((cluster: HubObject) => Cluster | undefined) => {
@@ -32,25 +32,22 @@ const recordFinder = (hub: Hub, records: readonly Cluster[]): ((cluster: HubObje
 }
 
 export interface SupplyDeps {
-  readonly authorizer: Authorizer
   readonly clusters: Pick<ClusterStore, 'listOf'>
-  readonly hubs: Hubs
+  readonly supplies: Pick<SpokeSupplies, 'supply'>
 }
 
 /**
- * Returns the spokes of a set that the hub does not know the identity of, by name, after writing what is missing on those for which the account has a credential. A
- * set that cannot be listed has none that are known.
+ * Returns the spokes of a set that the hub does not know the identity of, by name, after writing what is missing on those for which the
+ * account has a credential. None if the set cannot be listed.
  */
-export const makeSupplySet = ({ authorizer, clusters, hubs }: SupplyDeps) => {
-  const supply = makeSupplySpoke({ authorizer, hubs })
-  return async (call: SignedInCall<never>, opened: OpenedSet): Promise<readonly UnservedCluster[]> => {
+export const makeSupplySet = ({ clusters, supplies }: SupplyDeps) =>
+  async (call: SignedInCall<never>, opened: OpenedSet): Promise<readonly UnservedCluster[]> => {
     const members = await listMembers(opened)
     const unknown = isLeft(members) ? [] : members.right.filter((member) => !isIdentified(member))
     const recordOf = recordFinder(opened.hub, unknown.length === 0 ? [] : await clusters.listOf(opened.hub.ownerId))
     return mapWithin(unknown, width, async (member, index): Promise<UnservedCluster> => {
       const record = index < maxSupplied ? recordOf(member) : undefined
-      const isSupplied = record !== undefined && (await supply(call, record, member))
+      const isSupplied = record !== undefined && (await supplies.supply(call, record, member))
       return { name: member.name, reason: isSupplied ? supplied : lacking }
     })
   }
-}

@@ -1,6 +1,5 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../authz/ports.ts'
-import { workRoleName } from '../clusters/hubs/spoke-needs.ts'
 import {
   agentNamespace,
   bootstrapSecret,
@@ -12,6 +11,7 @@ import {
   operatorNamespace,
   secretKind,
   serviceAccountKind,
+  workRoleName,
 } from '../clusters/hubs/types.ts'
 import type { Hub, HubKey, HubKind, HubObject, Hubs } from '../clusters/hubs/ports.ts'
 import { namespaceKind } from '../clusters/hubs/ports.ts'

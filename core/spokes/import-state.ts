@@ -65,7 +65,9 @@ export const unregister = async (hub: Hub, name: string): Promise<string> => {
   if (isLeft(found)) return unknownStanding
   const managed = found.right
   if (managed === undefined || managed.isDeleting || !madeByImport(managed) || isTrue(managed, joined)) return ''
-  const denied = await hub.edit(managedClusterKind, { name }, (object) => right(object.uid === managed.uid && isAccepted(object) ? { merge: { spec: { hubAcceptsClient: false } } } : undefined))
+  const denied = await hub.edit(managedClusterKind, { name }, (object) =>
+    right(object.uid === managed.uid && isAccepted(object) ? { merge: { spec: { hubAcceptsClient: false } } } : undefined),
+  )
   const removed: Awaited<Outcome<Failure, unknown>> = isLeft(denied) ? denied : await hub.remove(managedClusterKind, managed)
   return isLeft(removed) ? `It could not be removed from the hub again: ${removed.left.message}` : 'It is removed from the hub again.'
 }

@@ -2,9 +2,8 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../authz/ports.ts'
 import type { ClusterTasks } from '../cluster-tasks/ports.ts'
 import { wordsOf } from '../cluster-tasks/types.ts'
-import { isIdentified, writeSpokeNeeds } from '../clusters/hubs/spoke-needs.ts'
-import { claimedUid, distribution, statedUrl } from '../clusters/hubs/types.ts'
-import type { ClusterInfoReader, Hub, HubObject, Hubs, SpokeHubs } from '../clusters/hubs/ports.ts'
+import { claimedUid, distribution, isIdentified, statedUrl } from '../clusters/hubs/types.ts'
+import type { ClusterInfoReader, Hub, HubObject, Hubs, SpokeHubs, SpokeSupplies } from '../clusters/hubs/ports.ts'
 import { clusterSetKind, clusterSetLabel, managedClusterKind } from '../clusters/hubs/ports.ts'
 import type { ClusterConnections, ClusterStore, ClusterSurveyor, ClusterUnitOfWork } from '../clusters/ports.ts'
 import { ClusterMissing } from '../clusters/ports.ts'
@@ -47,6 +46,7 @@ export interface ImportSpokeTaskDeps {
   readonly images: AgentImages
   readonly pause: Pause
   readonly spokeHubs: SpokeHubs
+  readonly supplies: Pick<SpokeSupplies, 'write'>
   readonly surveyor: ClusterSurveyor
   readonly unitOfWork: ClusterUnitOfWork
 }
@@ -194,12 +194,13 @@ const introduce = async (deps: ImportSpokeTaskDeps, work: Import, step: TaskStep
   const record = await findRecord(deps, work)
   if (isLeft(record)) return record
   const spoke = record.right.hasCredential && record.right.uid !== '' ? await openOwnSpoke(deps, call, record.right, 'can_view') : undefined
-  const written = spoke === undefined ? undefined : await writeSpokeNeeds(spoke, identityOf(record.right, work))
+  const written = spoke === undefined ? undefined : await deps.supplies.write(spoke, identityOf(record.right, work))
   if (written !== undefined && isLeft(written)) step.say(`Not everything could be written on the cluster: ${written.left.message}`, { level: 'warning' })
   const reported = await pollUntil<boolean>(deps, run, spoke === undefined ? 0 : reportPatienceMs, async () => {
     const managed = await hub.get(managedClusterKind, { name })
     if (isLeft(managed)) return managed
-    return managed.right === undefined || isIdentified(managed.right) ? right(over(managed.right !== undefined)) : right(notYet(`The agents have not reported the claim ${distribution.infoClaim}.`))
+    if (managed.right === undefined || isIdentified(managed.right)) return right(over(managed.right !== undefined))
+    return right(notYet(`The agents have not reported the claim ${distribution.infoClaim}.`))
   })
   if (!isLeft(reported)) return right(reported.right ? 'The hub knows the identity of the cluster.' : 'The hub does not have the cluster.')
   if (run.signal.aborted) return reported

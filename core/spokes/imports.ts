@@ -21,7 +21,6 @@ import type { Failure, Outcome } from '../kernel/failure.ts'
 import { definedFields, textAt } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { PreparedTask, SubmitFailure, TaskStep } from '../tasks/ports.ts'
-import { subjectOf } from '../tasks/task-rules.ts'
 import { addOnDefinitionKind, addOnKind } from './ports.ts'
 import { SpokeRefused } from './spoke-names.ts'
 import { lifeAuditOf } from './spoke-records.ts'
@@ -188,7 +187,11 @@ const readCredential = ({ parser, addresses }: Deps, text: string | undefined): 
 }
 
 /** Returns the record of an earlier, unfinished import of the same spoke; undefined if there is none. */
-const findEarlier = async ({ clusters }: Deps, { ownerId, uid }: MemberCluster, wanted: SpokeImport): Outcome<Failure<'ClusterNameTaken' | 'ClusterAlreadyImported' | 'ClusterMismatch'>, Cluster | undefined> => {
+const findEarlier = async (
+  { clusters }: Deps,
+  { ownerId, uid }: MemberCluster,
+  wanted: SpokeImport,
+): Outcome<Failure<'ClusterNameTaken' | 'ClusterAlreadyImported' | 'ClusterMismatch'>, Cluster | undefined> => {
   const { name, claimedUid } = wanted
   const [sameName, sameUid] = await Promise.all([clusters.find(ownerId, name), claimedUid === undefined ? undefined : clusters.findByUid(ownerId, claimedUid)])
   if (sameName !== undefined && (sameName.hubClusterUid !== uid || sameName.managedClusterName !== name))
@@ -253,9 +256,9 @@ export const makeImportSpoke = (deps: Deps) =>
     const written = await deps.unitOfWork.run<ImportSpokeFailure, void>(call, async ({ clusters, tasks, audit }) => {
       const accepted = await task.acceptIn({ tasks, audit })
       if (isLeft(accepted)) return accepted
-      const isJoined = accepted.right.isRepetition
-      if (isJoined && wanted.responseId !== undefined && accepted.right.subject === subjectOf(wanted.responseId)) return right(undefined)
-      // The unfinished task that the request joins goes on with the new access config.
+      const { isJoined, isRepetition } = accepted.right
+      if (isRepetition && !isJoined) return right(undefined)
+      // The unfinished task that the request joins continues with the new access config.
       const known = isJoined ? await clusters.find(cluster.ownerId, name) : earlier.right
       if (isJoined && (known === undefined || sealed === undefined)) return right(undefined)
       const saved: Either<ImportSpokeFailure, Cluster> =

@@ -27,7 +27,7 @@ const inWords = ({ all, leaving }: Remainder, what: string): string => {
   return leaving === all ? `${counted}, being deleted` : `${counted}, ${leaving} of them being deleted`
 }
 
-/** Returns what the hub has of a cluster whose removal has ended before its end, and what goes on without the task. */
+/** Returns what the hub has of a cluster whose removal has ended before its end, and what continues without the task. */
 export const standingOfRemoval = async (hub: Hub | undefined, name: string, acceptedUid: string | undefined): Promise<string> => {
   const found = hub === undefined ? undefined : await hub.get(managedClusterKind, { name })
   if (hub === undefined || found === undefined || isLeft(found)) return unknownStanding
@@ -42,6 +42,6 @@ export const standingOfRemoval = async (hub: Hub | undefined, name: string, acce
     `The hub still has the cluster, ${set === '' ? 'in no cluster set' : `in the set ${set}`}, with ${left === '' ? 'no add-ons and works' : left}.`,
     addOns.leaving + works.leaving > 0 ? 'What is being deleted goes when the agent of the cluster has removed what was applied.' : '',
     isAccepted(managed) ? '' : 'The cluster is no longer accepted.',
-    managed.isDeleting ? 'The hub goes on with its deletion.' : '',
+    managed.isDeleting ? 'The hub continues its deletion.' : '',
   )
 }

@@ -1,7 +1,7 @@
 import type * as t from 'io-ts'
 import { AuthorizerToken } from '../../core/authz/ports.ts'
 import { ClusterTasksToken } from '../../core/cluster-tasks/ports.ts'
-import { ClusterInfoReaderToken, HubsToken, SpokeHubsToken } from '../../core/clusters/hubs/ports.ts'
+import { ClusterInfoReaderToken, HubsToken, SpokeHubsToken, SpokeSuppliesToken } from '../../core/clusters/hubs/ports.ts'
 import {
   ClusterAddressesToken,
   ClusterConnectionsToken,
@@ -196,6 +196,7 @@ export const importTaskGroup = defineGroup({
     pause: PauseToken,
     requests: CertificateRequestReaderToken,
     spokeHubs: SpokeHubsToken,
+    supplies: SpokeSuppliesToken,
     surveyor: ClusterSurveyorToken,
     unitOfWork: ClusterUnitOfWorkToken,
   },

@@ -105,7 +105,7 @@ test('a set without a profile, without spokes and without features of its own ha
   t.deepEqual((await expectStatus(world.ofSet('GET', set, '/auto-update/check'), 200)).json, { possible: false, reason: 'The cluster set has no spokes.' })
 })
 
-test('a work that is not applied at its generation is out of sync, whatever it reported before', async (t) => {
+test('a work that is not applied at its generation is out of sync, with any feedback of an earlier one', async (t) => {
   const { set, featureSet, pinned } = await setWithFeatures()
   const spoke = await world.spoke(set, `enabledFeatures: [${pinned}]\n`)
   await world.server.request('POST', '/api/v1/namespaces', { metadata: { name: spoke } })

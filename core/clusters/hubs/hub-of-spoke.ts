@@ -6,7 +6,7 @@ import type { ClusterStore } from '../ports.ts'
 import type { Cluster } from '../types.ts'
 import type { ClusterInfoReader, Hub, HubKey, HubKind, HubObject, Hubs, SpokeHubs } from './ports.ts'
 import { clusterSetLabel, managedClusterKind } from './ports.ts'
-import { makeSupplySpoke } from './spoke-needs.ts'
+import { makeSpokeSupplies } from './spoke-needs.ts'
 import { agentNamespace, bootstrapSecret, claimedUid, configMapKind, isAccepted, klusterletKind, publicNamespace, secretKind } from './types.ts'
 
 /** The kubeconfigs of agents: the one that the hub has given them, and the one with which they asked to join. */
@@ -125,7 +125,7 @@ const patienceMilliseconds = 2_500
  * know the identity of gets what is missing on it: releases before did not write that.
  */
 export const makeReadSetOfSpoke = ({ authorizer, clusters, hubs }: { readonly authorizer: Authorizer; readonly clusters: Pick<ClusterStore, 'findByUid'>; readonly hubs: Hubs }) => {
-  const supply = makeSupplySpoke({ authorizer, hubs })
+  const { supply } = makeSpokeSupplies({ authorizer, hubs })
   return async (call: SignedInCall<never>, cluster: Cluster): Promise<string | undefined> => {
     const { ownerId, hubClusterUid, managedClusterName: name } = cluster
     const record = hubClusterUid === '' || name === '' ? undefined : await clusters.findByUid(ownerId, hubClusterUid)

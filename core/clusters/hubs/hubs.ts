@@ -167,7 +167,8 @@ const reviewOf = ({ verb, kind: { apiVersion, plural }, namespace }: HubRight): 
 }
 
 const makeLacking = (read: Send, wording: Wording): Hub['lacking'] => async (rights) => {
-  const answers = await Promise.all(rights.map((right) => read({ method: 'POST', target: hubPath(accessReviewKind), limitBytes: maxPageBytes, ...jsonBody(reviewOf(right)) })))
+  const target = hubPath(accessReviewKind)
+  const answers = await Promise.all(rights.map((each) => read({ method: 'POST', target, limitBytes: maxPageBytes, ...jsonBody(reviewOf(each)) })))
   const lacking: HubRight[] = []
   for (const [index, answer] of answers.entries()) {
     if (isLeft(answer)) return answer

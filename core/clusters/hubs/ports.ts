@@ -189,6 +189,30 @@ export interface SpokeHubs {
 }
 export const SpokeHubsToken = token<SpokeHubs>('clusters.SpokeHubs')
 
+/** A spoke, as the controllers of its hub know it. */
+export interface SpokeIdentity {
+  /** The UID of the namespace kube-system. */
+  readonly uid: string
+  /** The name of its ManagedCluster. */
+  readonly name: string
+  readonly managers: Cluster['managers']
+}
+
+/** Writes what the controllers of a hub need on a spoke, for other parts. */
+export interface SpokeSupplies {
+  /**
+   * Writes the claims with the UID and the identity of a spoke, which its agents report to the hub but do not make, and the rights of the work
+   * agent for feature sets. What exists stays, unless this service has made it. A spoke whose agents have no claims gets the rights only.
+   */
+  write(spoke: Hub, identity: SpokeIdentity): Outcome<HubChangeFailure, void>
+  /**
+   * Does the same for a spoke that its hub does not know the identity of, with the credential of its record. Returns true if it was written: a
+   * record without a credential, a spoke that does not respond, and one that refuses are left as they are.
+   */
+  supply(call: SignedInCall<never>, record: Cluster, managed: HubObject): Promise<boolean>
+}
+export const SpokeSuppliesToken = token<SpokeSupplies>('clusters.SpokeSupplies')
+
 export type SpokeRemovalFailure = HubReadFailure | SubmitFailure | Failure<'AccessDenied'>
 
 /** Removes spokes from the hubs of their account, for other parts. */

@@ -1,28 +1,27 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../../authz/ports.ts'
-import type { Outcome } from '../../kernel/failure.ts'
 import type { FreeObject, Json } from '../../kernel/json.ts'
 import { at, isSameJson, toWireJson } from '../../kernel/json.ts'
-import type { SignedInCall } from '../../kernel/principal.ts'
-import type { Cluster } from '../types.ts'
-import type { Hub, HubChangeFailure, HubKind, HubObject, Hubs } from './ports.ts'
-import { claimedUid, claimText, clusterClaimKind, clusterRoleKind, distribution, isAccepted, isMadeByUs, managedByLabel, managedByValue, uidClaim } from './types.ts'
+import type { HubKind, HubObject, Hubs, SpokeIdentity, SpokeSupplies } from './ports.ts'
+import {
+  claimedUid,
+  clusterClaimKind,
+  clusterRoleKind,
+  distribution,
+  isAccepted,
+  isIdentified,
+  isMadeByUs,
+  managedByLabel,
+  managedByValue,
+  uidClaim,
+  workRoleName,
+} from './types.ts'
 
-/** The cluster role on a spoke with the rights that the work agent needs for feature sets. */
-export const workRoleName = 'moorage:feature-releases'
 /** The operator of the agents adds the rules of cluster roles with this label to the rights of the work agent. */
 const workRoleLabel = 'open-cluster-management.io/aggregate-to-work'
 
 /** Feature sets contain releases of Flux. The role `admin`, which the work agent has, does not contain them. */
 const workRules = [{ apiGroups: ['helm.toolkit.fluxcd.io'], resources: ['helmreleases'], verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'] }]
-
-/** A spoke, as the controllers of its hub know it. */
-export interface SpokeIdentity {
-  /** The UID of the namespace kube-system. */
-  readonly uid: string
-  readonly name: string
-  readonly managers: Cluster['managers']
-}
 
 /** Returns the value of the claim with the identity of a spoke. JSON is YAML. */
 export const infoClaimValue = ({ uid, name, managers }: SpokeIdentity): string =>
@@ -49,12 +48,7 @@ const contentOf = ({ labels, key, content }: Need): FreeObject => ({ metadata: {
 const renewed = (need: Need) => (found: HubObject) =>
   right(isMadeByUs(found) && !isSameJson(at(found.body, need.key), need.content) ? { merge: contentOf(need) } : undefined)
 
-/**
- * Writes what the controllers of a hub need on a spoke: the claims with its UID and its identity, which the agents report to the hub but do not
- * make, and the rights of the work agent for feature sets. What exists stays, unless this service has made it. A spoke whose agents
- * have no claims gets the rights only.
- */
-export const writeSpokeNeeds = async (spoke: Hub, identity: SpokeIdentity): Outcome<HubChangeFailure, void> => {
+const write: SpokeSupplies['write'] = async (spoke, identity) => {
   for (const need of needsOf(identity)) {
     const { kind, name } = need
     const created = await spoke.create(kind, { name }, contentOf(need))
@@ -66,20 +60,16 @@ export const writeSpokeNeeds = async (spoke: Hub, identity: SpokeIdentity): Outc
   return right(undefined)
 }
 
-/** Reports whether a hub knows the identity of a spoke. */
-export const isIdentified = (managed: Pick<HubObject, 'body'>): boolean => claimText(managed, distribution.infoClaim) !== undefined
-
-/**
- * Writes what is missing on a spoke that its hub does not know the identity of, with the credential of its record. Returns whether it was
- * written: a record without a credential, a spoke that does not respond, and one that refuses are left as they are.
- */
-export const makeSupplySpoke = ({ authorizer, hubs }: { readonly authorizer: Authorizer; readonly hubs: Hubs }) =>
-  async (call: SignedInCall<never>, record: Cluster, managed: HubObject): Promise<boolean> => {
+/** Writes to spokes as `SpokeSupplies` describes. */
+export const makeSpokeSupplies = ({ authorizer, hubs }: { readonly authorizer: Authorizer; readonly hubs: Hubs }): SpokeSupplies => ({
+  write,
+  async supply(call, record, managed) {
     if (!record.hasCredential || record.uid === '' || !isAccepted(managed) || managed.isDeleting || isIdentified(managed)) return false
     if (!['', record.uid].includes(claimedUid(managed))) return false
     const grant = await authorizer.authorize(call.principal, { type: 'cluster', account: record.ownerName, name: record.name }, 'can_view')
     if (isLeft(grant) || grant.right.objectId !== record.id) return false
     const spoke = await hubs.openSpoke(call, grant.right)
     if (isLeft(spoke)) return false
-    return !isLeft(await writeSpokeNeeds(spoke.right, { uid: record.uid, name: managed.name, managers: record.managers }))
-  }
+    return !isLeft(await write(spoke.right, { uid: record.uid, name: managed.name, managers: record.managers }))
+  },
+})

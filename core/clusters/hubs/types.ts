@@ -90,6 +90,9 @@ export const managedByValue = 'moorage'
 /** Reports whether this service has made an object. */
 export const isMadeByUs = ({ body }: Pick<HubObject, 'body'>): boolean => textAt(body, 'metadata', 'labels', managedByLabel) === managedByValue
 
+/** The cluster role on a spoke with the rights that the work agent needs for feature sets. */
+export const workRoleName = 'moorage:feature-releases'
+
 /** Where the operator of the agents is on a spoke, and the bootstrap account on a hub. */
 export const operatorNamespace = 'open-cluster-management'
 /** Where the agents are on a spoke, unless their Klusterlet says otherwise. */
@@ -107,6 +110,9 @@ export const claimText = ({ body }: Pick<HubObject, 'body'>, name: string): stri
   const claim = listAt(body, 'status', 'clusterClaims').find((each) => textAt(each, 'name') === name)
   return claim === undefined ? undefined : textAt(claim, 'value')
 }
+
+/** Reports whether a hub knows the identity of a spoke: its controllers give features to no other. */
+export const isIdentified = (managed: Pick<HubObject, 'body'>): boolean => claimText(managed, distribution.infoClaim) !== undefined
 
 /** Returns the UID that a spoke claims; empty if its agent does not publish it, as that of a plain spoke. */
 export const claimedUid = (cluster: Pick<HubObject, 'body'>): string => claimText(cluster, uidClaim) ?? ''
