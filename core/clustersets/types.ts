@@ -67,10 +67,13 @@ export const findClusterSet = async (hub: Hub, name: string): Outcome<HubReadFai
   return found.right === undefined ? left(ClusterSetMissing(`The cluster set ${name} does not exist on the hub.`)) : right(found.right)
 }
 
-/** Reports whether features are installed on a cluster set. A hub without the controllers of features has none. */
+/** A hub that does not serve profiles has no features, and one that does not show them to these requests is asked about none. */
+const withoutProfiles = ['NotAHub', 'CredentialRefused', 'HubDenied']
+
+/** Reports whether features are installed on a cluster set. */
 const hasFeatures = async (hub: Hub, set: string): Outcome<HubReadFailure, boolean> => {
   const profile = await hub.get(distribution.kinds.setProfile, { name: set })
-  if (isLeft(profile)) return profile.left.tag === 'NotAHub' ? right(false) : profile
+  if (isLeft(profile)) return withoutProfiles.includes(profile.left.tag) ? right(false) : profile
   const features = at(profile.right?.body, 'spec', 'features')
   return right(isObject(features) && Object.keys(features).length > 0)
 }

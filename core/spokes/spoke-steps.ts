@@ -94,7 +94,8 @@ export const onHub = (
       },
       notOpened,
     )
-    if (end.state !== 'succeeded') await tell(asked, end)
+    // A task that another worker has taken over has not ended.
+    if (end.state !== 'succeeded' && asked.signal.reason !== 'lease-lost') await tell(asked, end)
     return end
   },
   recover: 'run-again',
