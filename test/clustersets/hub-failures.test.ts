@@ -190,7 +190,13 @@ const refusals: Readonly<Record<string, { readonly answer: object & { readonly c
   'denies the change with 400': { answer: refusal(400, 'BadRequest', `${denied}url "http://x" is invalid`), status: 422, code: 'HubRefused', message: /url "http:\/\/x" is invalid/ },
   'finds a right of OCM missing': { answer: ocmDenial, status: 500, code: 'CredentialRefused', message: /the stored credential .* It needs the right on managedclustersets\/join edge\./ },
   'does not let the credential write': { answer: refusal(403, 'Forbidden', 'User "system:serviceaccount:vault:secret" cannot patch'), status: 500, code: 'CredentialRefused', message: /stored credential/ },
-  'fails to write': { answer: refusal(500, 'InternalError', 'failed calling webhook'), status: 500, code: 'ClusterUnreachable', message: /answered 500/ },
+  'fails to write': { answer: refusal(500, 'InternalError', 'etcdserver: request timed out'), status: 500, code: 'ClusterUnreachable', message: /answered 500/ },
+  'has a webhook that does not answer': {
+    answer: refusal(500, 'InternalError', 'Internal error occurred: failed calling webhook "managedclustervalidators": connection refused, Bearer abc.def'),
+    status: 500,
+    code: 'ClusterUnreachable',
+    message: /answered 500 to .*failed calling webhook "managedclustervalidators": connection refused/,
+  },
 }
 for (const [what, { answer, status, code, message }] of Object.entries(refusals)) {
   test(`a hub that ${what}, for every change: ${status}`, async (t) => {

@@ -46,7 +46,12 @@ export interface TestHubOptions {
 /** Options of an agent that the hub does not fill in itself. */
 export type AgentOptions = Partial<Omit<SpokeAgentOptions, 'cluster' | 'hub' | 'onProblem'>>
 
-/** The controllers of Open Cluster Management, and agents of spokes, on a real API server. */
+/**
+ * The controllers of Open Cluster Management, and agents of spokes, on a real API server. What is not as in a real hub: agents without
+ * `appliesManifests` report works as applied; agents report the features of their works, which a program on the spoke does there; feature
+ * works need no ManifestWorkReplicaSets and no charts; the definition of ClusterClaims is on a spoke before its agents; garbage collection,
+ * namespaces, token Secrets and certificates are done for the names of this hub by stand-ins of kube-controller-manager.
+ */
 export interface TestHub {
   readonly prefix: string
   /** As the admin of the hub. */
