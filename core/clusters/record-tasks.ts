@@ -115,7 +115,7 @@ const settleKind = (verb: 'import' | 'reconfigure', deps: Deps, done: string): T
     if (isLeft(opened)) return { state: 'failed', message: `${run.task.title}: not completed.`, error: opened.left.message }
     const { call, cluster } = opened.right
     run.progress.step('Record the cluster').done(`${cluster.name} is recorded at ${cluster.endpoint}.`)
-    if (run.signal.aborted) return { state: 'cancelled', message: `The record of ${cluster.name} stays as it is.` }
+    if (run.signal.aborted) return { state: 'cancelled', message: `${cluster.name} ${done}. Its hub was not looked for.` }
     const settled = cluster.managers.includes('OCMSpoke') ? await linkToHub(deps, run, call, cluster) : cluster
     return { state: 'succeeded', message: `${cluster.name} ${done}.`, result: resultOf(settled) }
   },

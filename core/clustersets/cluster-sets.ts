@@ -202,15 +202,18 @@ const byLabel = (clusterSet: string): HubSelection => ({ labelSelector: `${clust
 const some = (names: readonly string[]): string => `${names.slice(0, 3).join(', ')}${names.length > 3 ? ` and ${names.length - 3} more` : ''}`
 
 /** Returns why a set may not be deleted. */
-const inUse = async (hub: Hub, name: string): Outcome<SetChangeFailure, void> => {
-  const [bindings, members] = await Promise.all([hub.list(clusterSetBindingKind), hub.list(managedClusterKind, byLabel(name))])
+const inUse = async (hub: Hub, set: HubObject): Outcome<SetChangeFailure, void> => {
+  const { name } = set
+  const selection = selectsByLabels(set) ? { isMetadataOnly: true } : byLabel(name)
+  const [bindings, members] = await Promise.all([hub.list(clusterSetBindingKind), hub.list(managedClusterKind, selection)])
   if (isLeft(bindings)) return bindings
   if (isLeft(members)) return members
   // The name of a binding may differ from that of its set, on a hub without the webhooks of OCM.
   const bound = bindings.right.filter(({ body }) => textAt(body, 'spec', 'clusterSet') === name).map(({ namespace }) => namespace)
   if (bound.length > 0) return left(ClusterSetRefused(`The cluster set ${name} is bound to the namespaces ${some(bound)}. Unbind it first.`))
-  const clusters = members.right.map((cluster) => cluster.name)
-  return clusters.length > 0 ? left(ClusterSetRefused(`The cluster set ${name} has the clusters ${some(clusters)}. Remove them first.`)) : right(undefined)
+  const clusters = members.right.filter((cluster) => includes(set, cluster)).map((cluster) => cluster.name)
+  const remedy = selectsByLabels(set) ? 'Change their labels first.' : 'Remove them first.'
+  return clusters.length > 0 ? left(ClusterSetRefused(`The cluster set ${name} has the clusters ${some(clusters)}. ${remedy}`)) : right(undefined)
 }
 
 /** Returns the profile of a set, which has its name. A hub without the controller of profiles has none. */
@@ -246,7 +249,7 @@ export const makeDeleteClusterSet = ({ hubs, ...deps }: ChangeDeps) =>
     const [set, profile] = await Promise.all([hub.get(clusterSetKind, { name: clusterSet }), profileOf(hub, clusterSet)])
     if (isLeft(set)) return set
     if (isLeft(profile)) return profile
-    const used = set.right === undefined ? right(undefined) : await inUse(hub, clusterSet)
+    const used = set.right === undefined ? right(undefined) : await inUse(hub, set.right)
     if (isLeft(used)) return used
     const removed = set.right === undefined ? right(false) : await hub.remove(clusterSetKind, set.right)
     if (isLeft(removed)) return removed

@@ -9,7 +9,7 @@ import { defineFailure } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { AuditEntry, AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import { defineAudit, recordChange, recordPart } from '../kernel/unit-of-work.ts'
-import { namedSetOf, selectsByLabels } from './types.ts'
+import { includes, namedSetOf, rivalSets, selectsByLabels } from './types.ts'
 
 /** A cluster set, or a managed cluster of the request, does not allow the change. `errors` has a line for each cluster. */
 export const ClusterSetRefused = defineFailure(
@@ -167,8 +167,12 @@ export const recordMoves = async (
  * a label may not name a set that does not exist, since a later set of that name would have them.
  */
 export const addToSet = async (hub: Hub, set: HubObject, clusters: readonly string[]): Promise<MoveResult> => {
+  const rivals = await rivalSets(hub, set.name)
+  if (isLeft(rivals)) return { moves: [], failure: rivals.left }
   const added = await moveClusters(hub, clusters, (cluster) => {
     if (cluster.isDeleting) return ClusterSetRefused('The cluster is being deleted.')
+    const rival = namedSetOf(cluster) === set.name ? undefined : rivals.right.find((each) => includes(each, cluster))
+    if (rival !== undefined) return ClusterSetRefused(`The cluster is in the set ${rival.name} too. Both have features, and a cluster has those of one set.`)
     return namedSetOf(cluster) === set.name ? undefined : set.name
   })
   if (added.moves.length === 0) return added

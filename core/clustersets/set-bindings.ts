@@ -52,16 +52,22 @@ const setOf = ({ body }: HubObject): string => textAt(body, 'spec', 'clusterSet'
 /** A hub has a namespace for each of its spokes. */
 const ofNoSpoke: HubSelection = { labelSelector: `!${spokeNameLabel}`, isMetadataOnly: true }
 
-/** Returns the namespaces of a hub, except those of its spokes, with the cluster sets that are bound to each. */
+/** Returns the namespaces of a hub, except those of its spokes, with the cluster sets that are bound to each. A binding may outlive its set. */
 export const makeListBoundNamespaces = ({ hubs }: { readonly hubs: Hubs }) =>
   async (call: SignedInCall<never>, grant: AccessGrant): Outcome<HubReadFailure, BoundNamespaces> => {
     const hub = await hubs.open(call, grant)
     if (isLeft(hub)) return hub
-    const [bindings, namespaces] = await Promise.all([hub.right.list(clusterSetBindingKind), hub.right.list(namespaceKind, ofNoSpoke)])
+    const [bindings, namespaces, sets] = await Promise.all([
+      hub.right.list(clusterSetBindingKind),
+      hub.right.list(namespaceKind, ofNoSpoke),
+      hub.right.list(clusterSetKind, { isMetadataOnly: true }),
+    ])
     if (isLeft(bindings)) return bindings
     if (isLeft(namespaces)) return namespaces
+    if (isLeft(sets)) return sets
+    const existing = new Set(sets.right.map(({ name }) => name))
     const bound = Map.groupBy(bindings.right, ({ namespace }) => namespace)
-    const setsOf = (name: string): readonly string[] => [...new Set((bound.get(name) ?? []).map(setOf))].filter((set) => set !== '').sort()
+    const setsOf = (name: string): readonly string[] => [...new Set((bound.get(name) ?? []).map(setOf))].filter((set) => existing.has(set)).sort()
     return right(Object.fromEntries(namespaces.right.map(({ name }) => [name, setsOf(name)])))
   }
 

@@ -1,21 +1,27 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { Hub, HubChangeFailure, HubObject, Hubs } from '../clusters/hubs/ports.ts'
+import type { Hub, HubChangeFailure, HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
 import { HubConflict, managedClusterKind } from '../clusters/hubs/ports.ts'
-import { distribution } from '../clusters/hubs/types.ts'
+import { distribution, manifestWorkKind } from '../clusters/hubs/types.ts'
+import { atATime } from '../kernel/concurrency.ts'
 import { defineFailure, type Failure, type Outcome } from '../kernel/failure.ts'
 import type { FreeObject } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
-import { defineAudit, recordChange } from '../kernel/unit-of-work.ts'
+import { defineAudit, recordChange, recordPart } from '../kernel/unit-of-work.ts'
 import type { FeatureSetState, InstalledFeatures } from './catalogue.ts'
 import { installedIn, readCatalogue, statesOf } from './catalogue.ts'
-import type { ClusterSetRef, SetReadFailure } from './cluster-set.ts'
+import { includes, otherFeaturedSets } from '../clustersets/types.ts'
+import type { ClusterSetRef, OpenedSet, SetReadFailure } from './cluster-set.ts'
 import { listMembers, openSet } from './cluster-set.ts'
 import type { FeatureContents } from './rules.ts'
 import { parseModel, refused, planInstall, planRemoval, removeOperations, writeOperations } from './rules.ts'
+import type { SupplyDeps, UnservedCluster } from './unserved.ts'
+import { makeSupplySet } from './unserved.ts'
 
 const { setProfile, profileBinding } = distribution.kinds
+/** Objects that are changed at the same time. */
+const width = 8
 
 const auditOf = defineAudit(
   'cluster',
@@ -75,14 +81,33 @@ const writeProfile = async (hub: Hub, name: string, plan: Plan): Outcome<HubChan
   return left(HubConflict('The profile of the cluster set was changed on the hub by other requests. Try again.'))
 }
 
+/** Refuses features on a set with a cluster that is in another set with features, too: a cluster has the features of one set. */
+const checkAlone = async (opened: OpenedSet): Outcome<HubReadFailure | Failure<'FeaturesRefused'>, void> => {
+  const members = await listMembers(opened, { isMetadataOnly: true })
+  if (isLeft(members)) return members
+  const others = await otherFeaturedSets(opened.hub, opened.set.name, members.right)
+  if (isLeft(others)) return others
+  const reasons = others.right.map((other) => {
+    const shared = members.right.filter((member) => includes(other, member)).map(({ name }) => name)
+    const more = shared.length > 3 ? ` and ${shared.length - 3} more clusters` : ''
+    const names = `${shared.slice(0, 3).join(', ')}${more} ${shared.length === 1 ? 'is' : 'are'}`
+    return `${names} in the set ${other.name} too, which has features. A cluster has those of one set: disable them there first.`
+  })
+  return reasons.length > 0 ? left(refused(reasons)) : right(undefined)
+}
+
 /** A model is the values of the editor of a feature set. */
 export interface FeatureSetValues extends ClusterSetRef {
   readonly model: FreeObject
 }
 
-/** Installs features of a feature set on a cluster set, with what they need. An installed feature gets the new values as a whole. */
-export const makeInstallFeatureSet = ({ hubs, unitOfWork }: ChangeDeps) =>
-  async (call: SignedInCall, { model, ...ref }: FeatureSetValues): Outcome<SetChangeFailure, void> => {
+/**
+ * Installs features of a feature set on a cluster set, with what they need. An installed feature gets the new values as a whole. Returns the
+ * spokes of the set to which the hub gives no features.
+ */
+export const makeInstallFeatureSet = ({ hubs, unitOfWork, ...deps }: ChangeDeps & SupplyDeps) => {
+  const supplySet = makeSupplySet(deps)
+  return async (call: SignedInCall<readonly UnservedCluster[]>, { model, ...ref }: FeatureSetValues): Outcome<SetChangeFailure, readonly UnservedCluster[]> => {
     const parsed = parseModel(model)
     if (isLeft(parsed)) return parsed
     const opened = await openSet(hubs, call, ref)
@@ -90,12 +115,19 @@ export const makeInstallFeatureSet = ({ hubs, unitOfWork }: ChangeDeps) =>
     const { hub, set } = opened.right
     const catalogue = await readCatalogue(hub)
     if (isLeft(catalogue)) return catalogue
+    const alone = await checkAlone(opened.right)
+    if (isLeft(alone)) return alone
     const changed = await writeProfile(hub, set.name, (installed) => planInstall(catalogue.right, installed, parsed.right))
     if (isLeft(changed)) return changed
     const { featureSet } = parsed.right
     const changes = { clusterSet: set.name, featureSet, features: changed.right }
-    return recordChange(unitOfWork, call, changed.right.length === 0 ? undefined : auditOf(hub, 'cluster.featureset_installed', changes))
+    const unserved = await supplySet(call, opened.right)
+    return unitOfWork.run<never, readonly UnservedCluster[]>(call, async ({ audit }) => {
+      if (changed.right.length > 0) await audit.record(auditOf(hub, 'cluster.featureset_installed', changes))
+      return right(unserved)
+    })
   }
+}
 
 export interface DisableFeatures extends ClusterSetRef {
   /** The cluster set that the body names. */
@@ -103,6 +135,35 @@ export interface DisableFeatures extends ClusterSetRef {
   readonly featureSet: string
   /** Empty: all that are installed. */
   readonly features: readonly string[]
+}
+
+/** The controllers of the hub delete works of feature sets that still have a feature only. */
+const removeWorks = async (hub: Hub, clusterSet: string, featureSet: string): Outcome<HubChangeFailure, void> => {
+  const bindings = await hub.list(profileBinding)
+  if (isLeft(bindings)) return bindings
+  const hasOwn = (binding: HubObject): boolean => [...installedIn(binding).values()].some((feature) => feature.featureSet === featureSet)
+  const own = new Set(bindings.right.filter(hasOwn).map(({ namespace }) => namespace))
+  const works = await hub.list(manifestWorkKind, {
+    labelSelector: `${distribution.profileLabel}=${clusterSet}`,
+    fieldSelector: `metadata.name=${featureSet}`,
+    isMetadataOnly: true,
+  })
+  if (isLeft(works)) return works
+  const done = await atATime(works.right.filter(({ namespace }) => !own.has(namespace)), width, (work) => hub.remove(manifestWorkKind, work))
+  return isLeft(done) ? done : right(undefined)
+}
+
+/**
+ * Completes a removal on the hub. Without any feature the profile goes, and with it the bindings and works of its spokes: the
+ * controllers do nothing for a profile without the core features. Without the features of one feature set its works go.
+ */
+const settleRemoval = async (hub: Hub, clusterSet: string, featureSet: string): Outcome<HubChangeFailure, void> => {
+  const profile = await hub.get(setProfile, { name: clusterSet })
+  if (isLeft(profile) || profile.right === undefined) return isLeft(profile) ? profile : right(undefined)
+  const left = [...installedIn(profile.right).values()]
+  const removed = left.length === 0 ? await hub.remove(setProfile, profile.right, { asRead: true }) : right(false)
+  if (isLeft(removed)) return removed
+  return left.some((feature) => feature.featureSet === featureSet) ? right(undefined) : removeWorks(hub, clusterSet, featureSet)
 }
 
 /** Disables features of a feature set on a cluster set. Disabling what is not installed succeeds. */
@@ -127,7 +188,12 @@ export const makeDisableFeatureSet = ({ hubs, unitOfWork }: ChangeDeps) =>
       const judged = judge({ body: {} })
       if (isLeft(judged)) return judged
     }
+    const settled = await settleRemoval(hub, set.name, featureSet)
     const changes = { clusterSet: set.name, featureSet, features: removed }
+    if (isLeft(settled)) {
+      await recordPart(unitOfWork, call, edited.right === 'changed' ? [auditOf(hub, 'cluster.featureset_disabled', changes)] : [])
+      return settled
+    }
     return recordChange(unitOfWork, call, edited.right === 'changed' ? auditOf(hub, 'cluster.featureset_disabled', changes) : undefined)
   }
 

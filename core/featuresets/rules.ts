@@ -194,7 +194,8 @@ export interface FeatureRemoval {
 
 /**
  * Returns which installed features are to be removed, sorted. Refused: an unknown feature set or feature, a feature of another set,
- * a required feature of the core set, and a feature that another installed one needs. A feature that is not installed is skipped.
+ * a required feature of the core set while other features remain, and a feature that another installed one needs. A feature that is
+ * not installed is skipped.
  */
 export const planRemoval = (catalogue: Catalogue, installed: InstalledFeatures, { featureSet, features }: FeatureRemoval): Either<Failure<'FeaturesRefused'>, readonly string[]> => {
   const setOf = (name: string): string | undefined => catalogue.features.get(name)?.featureSet ?? installed.get(name)?.featureSet
@@ -213,7 +214,9 @@ export const planRemoval = (catalogue: Catalogue, installed: InstalledFeatures, 
   })
   const reasons = [
     ...foreign.map((name) => `The feature ${name} does not belong to the feature set ${featureSet}.`),
-    ...removed.filter((name) => kept.has(name)).map((name) => `The feature ${name} is required and cannot be disabled.`),
+    ...removed
+      .filter((name) => kept.has(name) && remaining.size > 0)
+      .map((name) => `The feature ${name} is required and cannot be disabled while others are installed: ${listed(remaining)}.`),
     ...needing,
   ]
   return reasons.length > 0 ? left(refused(reasons)) : right(removed)

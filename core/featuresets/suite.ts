@@ -10,8 +10,9 @@ import { defineAudit, recordChange } from '../kernel/unit-of-work.ts'
 import { installedIn, componentLabel, helmReleaseKind } from './catalogue.ts'
 import type { ClusterSetRef, OpenedSet, SetReadFailure } from './cluster-set.ts'
 import { listMembers, openSet } from './cluster-set.ts'
+import { listWorks, whyNotApplied, whySilent } from './sync-status.ts'
 
-const { suiteFeature, pinnedVersion, observedVersion } = distribution
+const { coreFeatureSet, suiteFeature, pinnedVersion, observedVersion } = distribution
 const { setProfile, profileBinding, feature: featureKind } = distribution.kinds
 
 const auditOf = defineAudit('cluster', ['cluster.auto_update_started'], ({ id, ownerId, name }: Hub) => ({ objectId: id, objectName: name, tenantId: ownerId }))
@@ -23,10 +24,13 @@ export const AutoUpdateImpossible = defineFailure(
   'Automatic updates are not possible; the message says why.',
 )
 
-/** The version of the suite on a spoke. Empty: not known. */
+/** The version of the suite on a spoke. */
 export interface SpokeVersion {
   readonly name: string
+  /** Empty: not known. */
   readonly version: string
+  /** Why it is not known; undefined if the spoke has none. */
+  readonly reason: string | undefined
 }
 
 export interface SuiteVersions {
@@ -38,16 +42,24 @@ export interface SuiteVersions {
 
 const isOwnBinding = ({ namespace, name }: HubObject): boolean => namespace === name
 
-const observedVersions = (members: readonly HubObject[], bindings: readonly HubObject[]): readonly SpokeVersion[] => {
+/** The version in a binding is the one that the hub has sent. The spoke has it once it has applied the work with it. */
+const observedVersions = (members: readonly HubObject[], bindings: readonly HubObject[], works: readonly HubObject[]): readonly SpokeVersion[] => {
   const observed = new Map(bindings.filter(isOwnBinding).map(({ name, body }) => [name, textAt(body, 'status', observedVersion)]))
-  return members.map(({ name }) => ({ name, version: observed.get(name) ?? '' }))
+  const unapplied = new Map(works.map((work) => [work.namespace, whyNotApplied(work)]))
+  return members.map((member) => {
+    const { name } = member
+    const reason = whySilent(member) ?? unapplied.get(name)
+    return { name, version: reason === undefined ? (observed.get(name) ?? '') : '', reason }
+  })
 }
 
-/** Reads the version of the suite on each spoke of a set with two lists. */
+/** Reads the version of the suite on each spoke of a set with three lists. */
 const readSpokeVersions = async (opened: OpenedSet): Outcome<HubReadFailure, readonly SpokeVersion[]> => {
-  const [members, bindings] = await Promise.all([listMembers(opened, { isMetadataOnly: true }), opened.hub.list(profileBinding)])
+  const { hub, set } = opened
+  const [members, bindings, works] = await Promise.all([listMembers(opened), hub.list(profileBinding), listWorks(hub, set.name, coreFeatureSet)])
   if (isLeft(members)) return members
-  return isLeft(bindings) ? bindings : right(observedVersions(members.right, bindings.right))
+  if (isLeft(bindings)) return bindings
+  return isLeft(works) ? works : right(observedVersions(members.right, bindings.right, works.right))
 }
 
 /** Returns the version of the suite that is installed on a cluster set, and that on each of its spokes. */
@@ -88,10 +100,12 @@ export const isSameVersion = (a: string, b: string): boolean => plainVersion(a) 
 export const autoUpdateRefusal = (latest: string, spokes: readonly SpokeVersion[]): string | undefined => {
   if (spokes.length === 0) return 'The cluster set has no spokes.'
   if (latest === '') return 'The hub does not report which version of the suite it has.'
-  const behind = spokes.filter(({ version }) => !isSameVersion(version, latest)).map(({ name }) => name)
+  const behind = spokes.filter(({ version }) => !isSameVersion(version, latest))
   if (behind.length === 0) return undefined
-  const shown = `${behind.slice(0, 20).join(', ')}${behind.length > 20 ? ` and ${behind.length - 20} more` : ''}`
-  return `These spokes are not on the latest version ${latest} of the suite: ${shown}.`
+  const names = behind.map(({ name }) => name)
+  const shown = `${names.slice(0, 20).join(', ')}${names.length > 20 ? ` and ${names.length - 20} more` : ''}`
+  const why = behind.find(({ reason }) => reason !== undefined)
+  return `These spokes are not on the latest version ${latest} of the suite: ${shown}.${why === undefined ? '' : ` ${why.name}: ${why.reason ?? ''}`}`
 }
 
 interface AutoUpdateState {
@@ -107,13 +121,13 @@ const readState = async (opened: OpenedSet): Outcome<HubReadFailure, AutoUpdateS
   return right({ latest: latest.right, spokes: spokes.right, refusal: autoUpdateRefusal(latest.right, spokes.right) })
 }
 
-/** Returns whether the spokes of a set can follow the version of the suite on the set: all must have the latest one. */
+/** Returns whether the spokes of a set can follow the version of the suite on the set, and otherwise why not: all must have the latest one. */
 export const makeCheckAutoUpdate = ({ hubs }: { readonly hubs: Hubs }) =>
-  async (call: SignedInCall<never>, ref: ClusterSetRef): Outcome<SetReadFailure, { readonly possible: boolean }> => {
+  async (call: SignedInCall<never>, ref: ClusterSetRef): Outcome<SetReadFailure, { readonly possible: boolean; readonly reason: string | undefined }> => {
     const opened = await openSet(hubs, call, ref)
     if (isLeft(opened)) return opened
     const state = await readState(opened.right)
-    return isLeft(state) ? state : right({ possible: state.right.refusal === undefined })
+    return isLeft(state) ? state : right({ possible: state.right.refusal === undefined, reason: state.right.refusal })
   }
 
 /** Spokes that are changed at the same time. */

@@ -1,10 +1,10 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { manifestWorkKind, distribution } from '../clusters/hubs/types.ts'
+import { distribution, isIdentified, manifestWorkKind } from '../clusters/hubs/types.ts'
 import type { Hub, HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
 import { getOrMake } from '../kernel/cache.ts'
 import type { TimeSlices } from '../kernel/clock.ts'
 import { defineFailure, type Failure, type Outcome } from '../kernel/failure.ts'
-import { definedFields, listAt, textAt } from '../kernel/json.ts'
+import { at, definedFields, listAt, textAt } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { Catalogue, InstalledFeature, InstalledFeatures } from './catalogue.ts'
 import { installedIn, readFeatures, helmReleaseKind } from './catalogue.ts'
@@ -20,6 +20,8 @@ export const FeatureMissing = defineFailure('FeatureMissing', 'NotFound', 'The h
 export interface SyncStatus {
   readonly insyncClusters: readonly string[]
   readonly outOfSyncClusters: readonly string[]
+  /** Why a cluster is not in step, or the hub cannot serve it, by its name. At most 50 of them; undefined if there are none. */
+  readonly reasons: Readonly<Record<string, string>> | undefined
 }
 
 /** The status of each feature, by feature set and feature. */
@@ -31,18 +33,45 @@ export interface SpokeFeatures {
   readonly claim: FeatureClaim | undefined
   /** The features whose releases are reported as not ready. */
   readonly unready: ReadonlySet<string>
+  /** Why nothing that the spoke has reported counts; undefined if its agent reports. */
+  readonly silence: string | undefined
+  /** Whether the hub knows the identity of the spoke. It serves none that it does not know. */
+  readonly isIdentified: boolean
+  /** Why its work with a feature set is not applied, by the name of the feature set. */
+  readonly unapplied: ReadonlyMap<string, string>
 }
 
+/** What a spoke is in one feature. Undefined `reason`: in step. */
+export interface FeatureStep {
+  readonly reason: string | undefined
+}
+const inStep: FeatureStep = { reason: undefined }
+const outOfStep = (reason: string): FeatureStep => ({ reason })
+
+const reportsNothing = 'Its agent does not report its features, or not in a form that can be read.'
+
 /**
- * Reports whether a spoke is in step with its set in one feature. `wanted` is the feature as installed on the set. A spoke whose
- * features are not known is not in step, nor is one with a feature that is not installed on the set. Undefined: neither has it.
+ * Compares a spoke with its set in one feature. `wanted` is the feature as installed on the set. A spoke of which nothing is known is not
+ * in step, nor is one that has not applied the work of the feature set, even if it reported the feature before, nor one with a feature
+ * that is not installed on the set. Undefined: neither has it.
  */
-export const isInStep = (name: string, wanted: InstalledFeature | undefined, { claim, unready }: SpokeFeatures, isInRange: VersionInRange): boolean | undefined => {
-  if (claim === undefined) return false
+export const compareFeature = (
+  name: string,
+  wanted: InstalledFeature | undefined,
+  spoke: SpokeFeatures,
+  isInRange: VersionInRange,
+): FeatureStep | undefined => {
+  const { claim, silence, unapplied, unready } = spoke
+  if (silence !== undefined) return outOfStep(silence)
+  const notApplied = wanted === undefined ? undefined : unapplied.get(wanted.featureSet)
+  if (notApplied !== undefined) return outOfStep(notApplied)
+  if (claim === undefined) return outOfStep(reportsNothing)
   const version = claim.external.has(name) ? undefined : claim.enabled.get(name)
-  if (wanted === undefined) return version === undefined ? undefined : false
-  if (version === undefined || unready.has(name)) return false
-  return version === '' || wanted.version === '' || version === wanted.version || isInRange(version, wanted.version)
+  if (wanted === undefined) return version === undefined ? undefined : outOfStep('It has the feature, which is not installed on the cluster set.')
+  if (version === undefined) return outOfStep(claim.external.has(name) ? 'The feature was installed on it by other means.' : 'It does not have the feature.')
+  if (unready.has(name)) return outOfStep('The release of the feature is not ready.')
+  const isSame = version === '' || wanted.version === '' || version === wanted.version || isInRange(version, wanted.version)
+  return isSame ? inStep : outOfStep(`It has version ${version}, and the cluster set ${wanted.version}.`)
 }
 
 /** Returns the features of each cluster whose releases are reported as not ready. */
@@ -59,12 +88,61 @@ export const unreadyFeatures = (works: readonly Pick<HubObject, 'namespace' | 'b
   return found
 }
 
-const none: ReadonlySet<string> = new Set()
+/** The longest reason of an agent that is shown. */
+const maxReason = 300
 
-/** Returns what claims and works say about a cluster. */
+/** Returns the condition of an object; undefined if it has none of that type. */
+const conditionOf = ({ body }: Pick<HubObject, 'body'>, type: string): unknown =>
+  listAt(body, 'status', 'conditions').find((each) => textAt(each, 'type') === type)
+
+/**
+ * Returns why the present content of a work is not applied on its spoke; undefined if it is. The feedback of a work is that of the content
+ * that was applied last, and stays when a newer one cannot be applied.
+ */
+export const whyNotApplied = (work: Pick<HubObject, 'body'>): string | undefined => {
+  const applied = conditionOf(work, 'Applied')
+  const generation = at(work.body, 'metadata', 'generation')
+  if (applied === undefined || at(applied, 'observedGeneration') !== generation) return 'Its agent has not applied what the hub has sent last.'
+  if (textAt(applied, 'status') === 'True') return undefined
+  const ofManifests = listAt(work.body, 'status', 'resourceStatus', 'manifests').flatMap((manifest) => listAt(manifest, 'conditions'))
+  const failed = ofManifests.find((each) => textAt(each, 'type') === 'Applied' && textAt(each, 'status') === 'False')
+  const message = textAt(failed, 'message') || textAt(applied, 'message')
+  return `Its agent could not apply what the hub has sent last. ${message.slice(0, maxReason)}`.trim()
+}
+
+/** Returns why a spoke of a hub does not report; undefined if it does. */
+export const whySilent = (cluster: Pick<HubObject, 'body'>): string | undefined => {
+  const condition = conditionOf(cluster, 'ManagedClusterConditionAvailable')
+  if (textAt(condition, 'status') === 'True') return undefined
+  return `Its state is not known: the hub does not see it as available. ${textAt(condition, 'message').slice(0, maxReason)}`.trim()
+}
+
+/** What a spoke lacks that the hub does not know the identity of. */
+export const unidentified =
+  `The hub gives it no features, since it does not report the claim ${distribution.infoClaim}; those after it in the set may have none either.`
+
+const none: ReadonlySet<string> = new Set()
+const noReasons: ReadonlyMap<string, string> = new Map()
+
+const unappliedWorks = (works: readonly HubObject[]): ReadonlyMap<string, ReadonlyMap<string, string>> => {
+  const found = new Map<string, Map<string, string>>()
+  for (const work of works) {
+    const reason = whyNotApplied(work)
+    if (reason !== undefined) getOrMake(found, work.namespace, () => new Map()).set(work.name, reason)
+  }
+  return found
+}
+
+/** Returns what claims, conditions and works say about a cluster. */
 const makeSpokeFeatures = (claims: FeatureClaims, works: readonly HubObject[]): ((cluster: HubObject) => SpokeFeatures) => {
-  const unready = unreadyFeatures(works)
-  return (cluster) => ({ claim: claims.of(cluster), unready: unready.get(cluster.name) ?? none })
+  const [unready, unapplied] = [unreadyFeatures(works), unappliedWorks(works)]
+  return (cluster) => ({
+    claim: claims.of(cluster),
+    unready: unready.get(cluster.name) ?? none,
+    silence: whySilent(cluster),
+    isIdentified: isIdentified(cluster),
+    unapplied: unapplied.get(cluster.name) ?? noReasons,
+  })
 }
 
 /** Remembers the answers for each version and range: many spokes have the same versions, and a range is slow to parse. */
@@ -81,38 +159,59 @@ export interface SyncComparison {
   statuses(): SyncStatuses
 }
 
+/** How many reasons are given for one feature. */
+const maxReasons = 50
+
+/** Collects the clusters of one feature. */
 interface Tally {
   readonly insyncClusters: string[]
   readonly outOfSyncClusters: string[]
+  readonly reasons: Map<string, string>
 }
 
+const newTally = (): Tally => ({ insyncClusters: [], outOfSyncClusters: [], reasons: new Map() })
+
+const addStep = (tally: Tally, cluster: string, { reason }: FeatureStep, { isIdentified: isKnown }: SpokeFeatures): void => {
+  if (reason === undefined) tally.insyncClusters.push(cluster)
+  else tally.outOfSyncClusters.push(cluster)
+  const text = [...(isKnown ? [] : [unidentified]), ...(reason === undefined ? [] : [reason])].join(' ')
+  if (text !== '' && tally.reasons.size < maxReasons) tally.reasons.set(cluster, text)
+}
+
+const statusOf = ({ insyncClusters, outOfSyncClusters, reasons }: Tally): SyncStatus => ({
+  insyncClusters,
+  outOfSyncClusters,
+  reasons: reasons.size === 0 ? undefined : Object.fromEntries(reasons),
+})
+
 export const makeSyncComparison = (installed: InstalledFeatures, { features }: Pick<Catalogue, 'features'>, isInRange: VersionInRange): SyncComparison => {
-  const newTally = (): Tally => ({ insyncClusters: [], outOfSyncClusters: [] })
   const tallies = new Map([...installed.keys()].map((name) => [name, newTally()]))
-  const unknown: string[] = []
+  const unknown: (readonly [cluster: string, spoke: SpokeFeatures])[] = []
 
   const count = (name: string, wanted: InstalledFeature | undefined, cluster: string, spoke: SpokeFeatures): void => {
-    const inStep = isInStep(name, wanted, spoke, isInRange)
-    if (inStep === undefined) return
-    const tally = getOrMake(tallies, name, newTally)
-    if (inStep) tally.insyncClusters.push(cluster)
-    else tally.outOfSyncClusters.push(cluster)
+    const step = compareFeature(name, wanted, spoke, isInRange)
+    if (step !== undefined) addStep(getOrMake(tallies, name, newTally), cluster, step, spoke)
   }
   /** A cluster whose features are not known may have a feature that the set does not have. */
-  const statusOf = (name: string, tally: Tally): SyncStatus =>
-    installed.has(name) ? tally : { ...tally, outOfSyncClusters: [...tally.outOfSyncClusters, ...unknown].sort() }
+  const withUnknown = (name: string, tally: Tally): SyncStatus => {
+    if (installed.has(name)) return statusOf(tally)
+    for (const [cluster, spoke] of unknown) addStep(tally, cluster, { reason: spoke.silence ?? reportsNothing }, spoke)
+    return statusOf({ ...tally, outOfSyncClusters: tally.outOfSyncClusters.sort() })
+  }
   const featureSetOf = (name: string): string => installed.get(name)?.featureSet || (features.get(name)?.featureSet ?? '')
 
   return {
     add: (cluster, spoke) => {
-      if (spoke.claim === undefined) unknown.push(cluster)
+      const isUnknown = spoke.silence !== undefined || spoke.claim === undefined
+      if (isUnknown) unknown.push([cluster, spoke])
       for (const wanted of installed.values()) count(wanted.name, wanted, cluster, spoke)
-      for (const name of spoke.claim?.enabled.keys() ?? []) if (!installed.has(name) && features.has(name)) count(name, undefined, cluster, spoke)
+      const enabled = isUnknown ? [] : [...(spoke.claim?.enabled.keys() ?? [])]
+      for (const name of enabled) if (!installed.has(name) && features.has(name)) count(name, undefined, cluster, spoke)
     },
     statuses: () => {
       const sorted = [...tallies].sort(([a], [b]) => (a < b ? -1 : 1))
       const sets = Map.groupBy(sorted, ([name]) => featureSetOf(name))
-      return Object.fromEntries([...sets].map(([featureSet, own]) => [featureSet, Object.fromEntries(own.map(([name, tally]) => [name, statusOf(name, tally)]))]))
+      return Object.fromEntries([...sets].map(([featureSet, own]) => [featureSet, Object.fromEntries(own.map(([name, tally]) => [name, withUnknown(name, tally)]))]))
     },
   }
 }
@@ -120,7 +219,8 @@ export const makeSyncComparison = (installed: InstalledFeatures, { features }: P
 /** Objects of this kind contain all manifests of a feature set. */
 const worksPageSize = 100
 
-const listWorks = (hub: Hub, clusterSet: string, featureSet?: string): Outcome<HubReadFailure, readonly HubObject[]> =>
+/** Lists the works of a cluster set, or those with one feature set. */
+export const listWorks = (hub: Hub, clusterSet: string, featureSet?: string): Outcome<HubReadFailure, readonly HubObject[]> =>
   hub.list(manifestWorkKind, {
     labelSelector: `${distribution.profileLabel}=${clusterSet}`,
     pageSize: worksPageSize,
@@ -176,7 +276,15 @@ export const makeGetSyncStatus = ({ hubs, claims, isInRange, slices }: SyncDeps)
     if (isLeft(works)) return works
     const featuresOf = makeSpokeFeatures(claims, works.right)
     const inRange = rememberedRanges(isInRange)
-    const compared = await Promise.all(clusters.right.map((cluster) => slices.run(() => [cluster.name, isInStep(name, wanted, featuresOf(cluster), inRange)] as const)))
-    const where = (wantedStep: boolean): readonly string[] => compared.flatMap(([cluster, inStep]) => (inStep === wantedStep ? [cluster] : []))
-    return right({ insyncClusters: where(true), outOfSyncClusters: where(false) })
+    const tally = newTally()
+    await Promise.all(
+      clusters.right.map((cluster) =>
+        slices.run(() => {
+          const spoke = featuresOf(cluster)
+          const step = compareFeature(name, wanted, spoke, inRange)
+          if (step !== undefined) addStep(tally, cluster.name, step, spoke)
+        }),
+      ),
+    )
+    return right(statusOf(tally))
   }

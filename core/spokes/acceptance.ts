@@ -15,6 +15,7 @@ import type { SignedInCall } from '../kernel/principal.ts'
 import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import { recordChange, recordPart } from '../kernel/unit-of-work.ts'
 import type { CertificateRequestReader, RequestSubject } from './ports.ts'
+import { checkSpokeName } from './spoke-names.ts'
 import { auditOf } from './spoke-records.ts'
 
 export const signingRequestKind: HubKind = { apiVersion: 'certificates.k8s.io/v1', kind: 'CertificateSigningRequest', plural: 'certificatesigningrequests' }
@@ -122,12 +123,12 @@ export const judgeJoinRequests = (
   return judgeAgents(`${agentPrefix}${cluster}`, requests, rules)
 }
 
-const judgeAgents = (group: string, requests: readonly JoinRequest[], { requesters, skipsApproveCheck }: JoinRules): Either<JoinRefusal, readonly HubObject[]> => {
+const judgeAgents = (group: string, requests: readonly JoinRequest[], { requesters }: JoinRules): Either<JoinRefusal, readonly HubObject[]> => {
   const named = requesters.filter((name) => name === group || name.startsWith(`${group}:`))
   const chosen = requests.filter(({ agent }) => named.length === 0 || named.includes(agent) || named.includes(group))
   const pending = chosen.filter(({ state }) => state === 'pending').map(({ object }) => object)
   const agents = new Set(requests.filter(({ state }) => state !== 'denied').map(({ agent }) => agent))
-  if (!skipsApproveCheck && named.length === 0 && agents.size > 1 && pending.length > 0)
+  if (named.length === 0 && agents.size > 1 && pending.length > 0)
     return refuse(`Several agents ask to join with this name: ${[...agents].sort().join(', ')}. Name those to approve in requesters.`, true)
   if (pending.length > 0 || chosen.some(({ state }) => state === 'approved')) return right(pending)
   return refuse(chosen.length > 0 ? 'Its join request was denied.' : 'None of the requesters that are named for it asks to join.')
@@ -255,6 +256,8 @@ export const makeAcceptSpokes = ({ hubs, requests, clock, unitOfWork }: Deps) =>
     if (cluster.right.isDeleting) return refused(deleting)
     if (leaving.right.some((namespace) => namespace.name === name)) return refused('Its namespace on the hub is being deleted.')
     if (at(cluster.right.body, 'metadata', 'annotations', cloudIdentity) === undefined) {
+      const named = checkSpokeName(name)
+      if (isLeft(named) && !isAccepted(cluster.right)) return refused(named.left.message)
       const approved = await approve(hub, batch, rules, cluster.right, progress)
       if (isLeft(approved)) return approved
     }

@@ -1,6 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { hubUserName, distribution } from '../clusters/hubs/types.ts'
+import { distribution, hubUserName, isMadeByUs, managedByLabel, managedByValue } from '../clusters/hubs/types.ts'
 import type { Hub, HubChangeFailure, HubObject, Hubs } from '../clusters/hubs/ports.ts'
 import { HubConflict } from '../clusters/hubs/ports.ts'
 import type { AccessGrant } from '../kernel/access.ts'
@@ -12,18 +12,23 @@ import type { SignedInCall } from '../kernel/principal.ts'
 import { recordChange, recordPart } from '../kernel/unit-of-work.ts'
 import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import { auditOf } from './spoke-records.ts'
-import { managedByLabel, managedByValue } from './ports.ts'
 import type { HubMember, HubMembers } from './ports.ts'
 
 const accountKind = distribution.kinds.account
 const { ownerLabel } = distribution
+/** The login of the user, for people who look at the hub. */
+const loginAnnotation = 'moorage/login'
 
 const concurrentAccounts = 8
 
+/**
+ * The name of the user is that under which requests through the hub arrive there: the controllers let the account act as exactly
+ * `spec.username`, and give the gateway to the user with the name of the Account.
+ */
 const contentOf = ({ userId, login, teams }: HubMember, { ownerId, context }: AccessGrant): FreeObject => ({
-  metadata: { labels: { [managedByLabel]: managedByValue, [ownerLabel]: String(ownerId) } },
+  metadata: { labels: { [managedByLabel]: managedByValue, [ownerLabel]: String(ownerId) }, annotations: { [loginAnnotation]: login } },
   spec: {
-    username: login,
+    username: hubUserName(userId),
     uid: String(userId),
     // The gateway looks the teams up by what a request has in `extra`, which is the id.
     groups: context.accountKind === 'organization' ? { [String(ownerId)]: teams } : {},
@@ -33,7 +38,7 @@ const contentOf = ({ userId, login, teams }: HubMember, { ownerId, context }: Ac
 
 /** Reports whether an Account was made by this service for the members of this account. */
 const isOwn = ({ name, body }: HubObject, { ownerId }: AccessGrant): boolean =>
-  name.startsWith(distribution.userPrefix) && textAt(body, 'metadata', 'labels', managedByLabel) === managedByValue && textAt(body, 'metadata', 'labels', ownerLabel) === String(ownerId)
+  name.startsWith(distribution.userPrefix) && isMadeByUs({ body }) && textAt(body, 'metadata', 'labels', ownerLabel) === String(ownerId)
 
 /** The Accounts that a run has changed. */
 interface Synced {

@@ -1,6 +1,18 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../authz/ports.ts'
-import { agentNamespace, bootstrapSecret, klusterletKind, operatorNamespace, secretKind, serviceAccountKind } from '../clusters/hubs/types.ts'
+import {
+  agentNamespace,
+  bootstrapSecret,
+  clusterRoleKind,
+  isMadeByUs,
+  klusterletKind,
+  managedByLabel,
+  managedByValue,
+  operatorNamespace,
+  secretKind,
+  serviceAccountKind,
+  workRoleName,
+} from '../clusters/hubs/types.ts'
 import type { Hub, HubKey, HubKind, HubObject, Hubs } from '../clusters/hubs/ports.ts'
 import { namespaceKind } from '../clusters/hubs/ports.ts'
 import type { Cluster } from '../clusters/types.ts'
@@ -11,9 +23,10 @@ import { textAt } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { TaskRun, TaskStep } from '../tasks/ports.ts'
 import type { AgentImages } from './ports.ts'
+import { importAnnotation } from './import-state.ts'
 import type { BootstrapAccess } from './join-command.ts'
 import { kubeconfigOf } from './join-command.ts'
-import { appliedWorkKind, clusterRoleBindingKind, definitionKind, deploymentKind, managedByLabel, managedByValue } from './ports.ts'
+import { appliedWorkKind, clusterRoleBindingKind, definitionKind, deploymentKind } from './ports.ts'
 import { notYet, over, pollUntil, SpokeStuck } from './spoke-steps.ts'
 
 export const operatorName = 'klusterlet'
@@ -39,8 +52,6 @@ const removeIfThere = async (spoke: Hub, kind: HubKind, key: { readonly namespac
   return isLeft(removed) ? removed : right(undefined)
 }
 
-const isMadeByUs = ({ body }: HubObject): boolean => textAt(body, 'metadata', 'labels', managedByLabel) === managedByValue
-
 interface Deps {
   readonly authorizer: Authorizer
   readonly hubs: Hubs
@@ -53,6 +64,31 @@ export const openOwnSpoke = async (deps: Omit<Deps, 'pause'>, call: SignedInCall
   if (isLeft(grant) || grant.right.objectId !== record.id) return undefined
   const spoke = await deps.hubs.openSpoke(call, grant.right)
   return isLeft(spoke) ? undefined : spoke.right
+}
+
+/** Removes the operator of the agents, if an import has installed it, and the rights of the work agent for feature sets. */
+const removeOperator = async (spoke: Hub): Outcome<Failure, void> => {
+  const namespace = operatorNamespace
+  for (const [kind, key] of [
+    [deploymentKind, { namespace, name: operatorName }],
+    [clusterRoleBindingKind, { name: operatorName }],
+    [clusterRoleKind, { name: workRoleName }],
+    [serviceAccountKind, { namespace, name: operatorName }],
+  ] as const) {
+    const removed = await removeIfThere(spoke, kind, key, isMadeByUs)
+    if (isLeft(removed)) return removed
+  }
+  return right(undefined)
+}
+
+/** Removes what a failed import has installed, unless the cluster has a Klusterlet. Returns what remains, for people. */
+export const takeBackAgents = async (spoke: Hub): Promise<string> => {
+  const klusterlets = await listOn(spoke, klusterletKind)
+  if (!isLeft(klusterlets) && klusterlets.right.length > 0) return ''
+  const removed = isLeft(klusterlets) ? klusterlets : await removeOperator(spoke)
+  const credential = await removeIfThere(spoke, secretKind, { namespace: agentNamespace, name: bootstrapSecret }, isMadeByUs)
+  const failure = isLeft(removed) ? removed : credential
+  return isLeft(failure) ? `Parts of the agents remain on the cluster: ${failure.left.message}` : ''
 }
 
 /**
@@ -77,19 +113,6 @@ export const makeRemoveAgents = (deps: Deps) => {
     })
     if (isLeft(gone)) return gone
     return removeIfThere(spoke, namespaceKind, { name: namespaceOfAgents(klusterlet) }, () => true)
-  }
-
-  const removeOperator = async (spoke: Hub): Outcome<Failure, void> => {
-    const namespace = operatorNamespace
-    for (const [kind, key] of [
-      [deploymentKind, { namespace, name: operatorName }],
-      [clusterRoleBindingKind, { name: operatorName }],
-      [serviceAccountKind, { namespace, name: operatorName }],
-    ] as const) {
-      const removed = await removeIfThere(spoke, kind, key, isMadeByUs)
-      if (isLeft(removed)) return removed
-    }
-    return right(undefined)
   }
 
   return async (run: TaskRun, call: SignedInCall, record: Cluster | undefined, managedClusterName: string, step: TaskStep): Outcome<Failure, string> => {
@@ -215,8 +238,6 @@ const klusterletOf = ({ registry, version }: AgentImages, { managedClusterName, 
 })
 
 const servedPatienceMs = 30_000
-/** On the bootstrap credential: the task of the import that has made it. */
-const importAnnotation = 'moorage/import-task'
 
 /**
  * Installs the agents on a cluster: namespaces, the bootstrap credential, the operator if there is none, and the Klusterlet. Objects

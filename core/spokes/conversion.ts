@@ -1,22 +1,19 @@
+import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../authz/ports.ts'
 import type { ClusterTasks } from '../cluster-tasks/ports.ts'
-import type { HubObject, Hubs, SpokeHubs } from '../clusters/hubs/ports.ts'
+import type { Hubs, SpokeHubs } from '../clusters/hubs/ports.ts'
+import { isIdentified } from '../clusters/hubs/types.ts'
 import type { ClusterStore, ClusterTaskUnitOfWork, MemberCluster, MemberClusters } from '../clusters/ports.ts'
 import type { Cluster } from '../clusters/types.ts'
 import { untilNotOvertaken } from '../kernel/concurrency.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
-import { listAt, textAt } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
+import { isTrue, joined } from './import-state.ts'
 import type { ImportSpokeFailure, SpokeImport, SpokeTaskInput } from './imports.ts'
-import { checkClaims, openHub, prepareSpokeTask, SpokeRefused } from './imports.ts'
+import { checkClaims, openHub, prepareSpokeTask } from './imports.ts'
+import { checkSpokeName, SpokeRefused } from './spoke-names.ts'
 import { isClusterChanged, lifeAuditOf, maxAttempts } from './spoke-records.ts'
-
-/** Reports whether a condition of an object is True. */
-export const isTrue = (object: HubObject | undefined, type: string): boolean =>
-  listAt(object?.body, 'status', 'conditions').some((condition) => textAt(condition, 'type') === type && textAt(condition, 'status') === 'True')
-
-export const joined = 'ManagedClusterJoined'
 
 /** An imported cluster to make a spoke of a hub, found by its UID or else by its name. */
 export type SpokeConversion = Pick<SpokeImport, 'grant' | 'claimedOwnerId' | 'claimedHubUid' | 'claimedUid' | 'clusterProfile' | 'components' | 'responseId'> & { readonly name: string | undefined }
@@ -40,13 +37,12 @@ const findRecord = async ({ clusters, authorizer }: Deps, call: SignedInCall<nev
   return isLeft(allowed) ? left(SpokeRefused(`You may not connect to the cluster ${record.name}.`)) : right(record)
 }
 
-const checkHub = (record: Cluster, { uid, name }: MemberCluster): Outcome<Failure<'SpokeRefused'>, void> => {
+const checkHub = (record: Cluster, { id, uid, name }: MemberCluster): Either<Failure<'SpokeRefused'>, void> => {
+  if (record.id === id || (record.uid !== '' && record.uid === uid)) return left(SpokeRefused(`The cluster ${record.name} is the hub itself. A hub does not become its own spoke.`))
   const isFree = record.hubClusterUid === '' || record.managedClusterName === ''
-  return Promise.resolve(
-    isFree || record.hubClusterUid === uid
-      ? right(undefined)
-      : left(SpokeRefused(`The cluster ${record.name} is a spoke of another hub than ${name}. Remove it from that one first.`)),
-  )
+  return isFree || record.hubClusterUid === uid
+    ? right(undefined)
+    : left(SpokeRefused(`The cluster ${record.name} is a spoke of another hub than ${name}. Remove it from that one first.`))
 }
 
 /**
@@ -68,6 +64,8 @@ const makeConvertOnce = (deps: Deps) =>
     const planned = record.managedClusterName === '' ? record.name : record.managedClusterName
     const first = await openHub(deps, call, wanted.grant, planned)
     if (isLeft(first)) return first
+    const free = checkHub(record, first.right.cluster)
+    if (isLeft(free)) return free
     const isLinked = record.hubClusterUid === first.right.cluster.uid && isTrue(first.right.managed, joined)
     // The hub may have the cluster already, under a name that the record does not know.
     const name = isLinked ? planned : ((await deps.spokeHubs.nameByAgents(call, record, first.right.cluster.uid)) ?? planned)
@@ -76,9 +74,10 @@ const makeConvertOnce = (deps: Deps) =>
     const { cluster, hub } = opened.right
     const claims = checkClaims(cluster, wanted)
     if (isLeft(claims)) return claims
-    const free = await checkHub(record, cluster)
-    if (isLeft(free)) return free
-    if (isLinked && wanted.clusterProfile === undefined && !wanted.components.gitOpsEngine) return right(undefined)
+    const named = opened.right.managed === undefined ? checkSpokeName(name) : right(name)
+    if (isLeft(named)) return named
+    const isComplete = isLinked && opened.right.managed !== undefined && isIdentified(opened.right.managed)
+    if (isComplete && wanted.clusterProfile === undefined && !wanted.components.gitOpsEngine) return right(undefined)
     const input: SpokeTaskInput = { name, claimedUid: record.uid === '' ? wanted.claimedUid : record.uid, clusterProfile: wanted.clusterProfile, components: wanted.components, installsAgents: true }
     const task = await prepareSpokeTask(deps, call, opened.right, { verb: 'Convert', input, responseId: wanted.responseId })
     const written = await deps.unitOfWork.run<ImportSpokeFailure, void>(call, async ({ clusters, tasks, audit }) => {

@@ -25,7 +25,12 @@ export interface HubSummary {
   readonly spokes: number
   readonly addOns: number
   readonly nodes: number
+  /** Which counts the hub did not state. That of spokes is then the number of records of its spokes, the others are as stored. */
+  readonly unknown: readonly CountedKind[]
 }
+
+export type CountedKind = 'spokes' | 'addOns' | 'nodes'
+const allKinds: readonly CountedKind[] = ['spokes', 'addOns', 'nodes']
 
 /** A hub without workloads serves neither nodes nor deployments. */
 export const hasNoWorkloads = ({ managers }: Pick<Cluster, 'managers'>): boolean => managers.includes('OCMMulticlusterControlplane')
@@ -38,8 +43,12 @@ const count = async (hub: Hub, { cluster, ...stored }: HubSummary): Promise<HubS
     hub.count(addOnDefinitionKind),
     hasNoWorkloads(cluster) ? right(0) : hub.count(nodeKind),
   ])
-  return { cluster, spokes: orStored(spokes, stored.spokes), addOns: orStored(addOns, stored.addOns), nodes: orStored(nodes, stored.nodes) }
+  const unknown = allKinds.filter((kind) => isLeft({ spokes, addOns, nodes }[kind]))
+  return { cluster, spokes: orStored(spokes, stored.spokes), addOns: orStored(addOns, stored.addOns), nodes: orStored(nodes, stored.nodes), unknown }
 }
+
+/** Reports whether a record is that of a spoke: the phase of one whose import has not succeeded is Registered. */
+const isSpokeOf = (hub: Cluster, { hubClusterUid, status }: Cluster): boolean => hub.uid !== '' && hubClusterUid === hub.uid && status.phase !== 'Registered'
 
 /**
  * Lists the hubs of an account that the caller may view, by name. The hubs are asked concurrently; one that does not answer in time
@@ -53,8 +62,8 @@ export const makeListHubs = (deps: { readonly hubs: Hubs; readonly authorizer: A
     const summaryOf = async (cluster: Cluster): Promise<HubSummary | undefined> => {
       const grant = await deps.authorizer.authorize(call.principal, { type: 'hub', account: cluster.ownerName, name: cluster.name }, 'can_view')
       if (isLeft(grant)) return undefined
-      const known = cluster.uid === '' ? 0 : records.filter(({ hubClusterUid }) => hubClusterUid === cluster.uid).length
-      const stored = { cluster, spokes: known, addOns: 0, nodes: hasNoWorkloads(cluster) ? 0 : cluster.nodeCount }
+      const known = records.filter((record) => isSpokeOf(cluster, record)).length
+      const stored = { cluster, spokes: known, addOns: 0, nodes: hasNoWorkloads(cluster) ? 0 : cluster.nodeCount, unknown: allKinds }
       const signal = AbortSignal.any([allInTime, AbortSignal.timeout(patienceMilliseconds)])
       const hub = await deps.hubs.open({ ...call, signal }, grant.right)
       return isLeft(hub) ? stored : count(hub.right, stored)

@@ -2,8 +2,8 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../authz/ports.ts'
 import type { ClusterTasks } from '../cluster-tasks/ports.ts'
 import { wordsOf } from '../cluster-tasks/types.ts'
-import { claimedUid, statedUrl, uidClaim, distribution } from '../clusters/hubs/types.ts'
-import type { ClusterInfoReader, Hub, HubObject, Hubs, SpokeHubs } from '../clusters/hubs/ports.ts'
+import { claimedUid, distribution, isIdentified, statedUrl } from '../clusters/hubs/types.ts'
+import type { ClusterInfoReader, Hub, HubObject, Hubs, SpokeHubs, SpokeSupplies } from '../clusters/hubs/ports.ts'
 import { clusterSetKind, clusterSetLabel, managedClusterKind } from '../clusters/hubs/ports.ts'
 import type { ClusterConnections, ClusterStore, ClusterSurveyor, ClusterUnitOfWork } from '../clusters/ports.ts'
 import { ClusterMissing } from '../clusters/ports.ts'
@@ -12,24 +12,24 @@ import type { Clock, Pause } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { at, definedFields, textAt } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
-import type { TaskEnd, TaskHandler, TaskStep } from '../tasks/ports.ts'
+import type { TaskHandler, TaskStep } from '../tasks/ports.ts'
 import type { Acceptance } from './acceptance.ts'
-import { checkNoOtherAgents, makeInstallAgents, openOwnSpoke } from './agents.ts'
+import { checkNoOtherAgents, makeInstallAgents, openOwnSpoke, takeBackAgents } from './agents.ts'
+import { available, hasJoined, importAnnotation, inWords, isTrue, joined, neededRights, standingOfImport, unregister } from './import-state.ts'
 import type { SpokeTaskInput } from './imports.ts'
-import { addComponents, importSpokeKind, SpokeRefused } from './imports.ts'
+import { addComponents, importSpokeKind } from './imports.ts'
+import { SpokeRefused } from './spoke-names.ts'
 import { bootstrapAccess } from './join-command.ts'
-import { isTrue, joined } from './conversion.ts'
-import { clusterClaimKind, managedByLabel, managedByValue } from './ports.ts'
 import type { AgentImages } from './ports.ts'
-import { changeRecord, lifeAuditOf, recordOfSpoke } from './spoke-records.ts'
+import { changeRecord, lifeAuditOf, recordOfSpoke, tellSpoke } from './spoke-records.ts'
 import type { HubWork, SpokeStep } from './spoke-steps.ts'
-import { notYet, onHub, over, pollUntil, runSteps, SpokeStuck } from './spoke-steps.ts'
-
-const available = 'ManagedClusterConditionAvailable'
+import { notYet, onHub, openStopped, over, pollUntil, runSteps, sentences, SpokeStuck } from './spoke-steps.ts'
 
 /** From the acceptance of the task: how long agents that the task installs may take to join, and a person to run the command. */
 const installedPatienceMs = 10 * 60_000
 const commandPatienceMs = 30 * 60_000
+/** How long the agents may take to report what the import has written on the cluster. */
+const reportPatienceMs = 60_000
 
 /** Accepts clusters on a hub. */
 export type AcceptSpokes = (call: SignedInCall, acceptance: Acceptance) => Outcome<Failure, void>
@@ -46,6 +46,7 @@ export interface ImportSpokeTaskDeps {
   readonly images: AgentImages
   readonly pause: Pause
   readonly spokeHubs: SpokeHubs
+  readonly supplies: Pick<SpokeSupplies, 'write'>
   readonly surveyor: ClusterSurveyor
   readonly unitOfWork: ClusterUnitOfWork
 }
@@ -102,16 +103,17 @@ const register = async (deps: ImportSpokeTaskDeps, work: Import): Outcome<Failur
   // Otherwise an accepted cluster without agents would stay on the hub.
   const free = await checkNoOtherAgents(spoke, name)
   if (isLeft(free)) return free
+  const lacking = await spoke.lacking(neededRights(deps.images))
+  if (isLeft(lacking)) return lacking
+  if (lacking.right.length > 0) return left(SpokeRefused(`The access config of the cluster lacks rights: ${inWords(lacking.right)}. Use that of an administrator.`))
   const connection = await deps.connections.open(record.right.id)
   if (isLeft(connection)) return connection
   const { server, authorityPem } = connection.right.credential
   const config = { url: server, ...(authorityPem === undefined ? {} : { caBundle: btoa(authorityPem) }) }
   const spec = { hubAcceptsClient: true, leaseDurationSeconds: 60, managedClusterClientConfigs: [config] }
-  const created = await hub.create(managedClusterKind, { name }, { spec })
+  const created = await hub.create(managedClusterKind, { name }, { metadata: { annotations: { [importAnnotation]: work.run.task.ref } }, spec })
   return isLeft(created) ? created : right('The cluster is registered and accepted.')
 }
-
-const hasJoined = (managed: HubObject | undefined): boolean => isTrue(managed, joined) && isTrue(managed, available)
 
 const install = async (deps: ImportSpokeTaskDeps, work: Import): Outcome<Failure, string> => {
   const { call, hub, name, run } = work
@@ -177,18 +179,44 @@ const factsFromHub = ({ provider, location, project, nodeCount }: Cluster, manag
   isReady: isTrue(managed, available),
 })
 
+/** The identity of the cluster as its hub is to know it. */
+const identityOf = (record: Cluster, { name }: Import) => ({ uid: record.uid, name, managers: record.managers })
+
+const claimByHand = `Write the ClusterClaim ${distribution.infoClaim} on it as docs/clusters.md shows: without it the hub gives it no features.`
+
 /**
- * Gives the cluster the claim by which hubs know its UID: the agents copy claims but make none. One that exists stays. An agent
- * without claims, and a credential without the right, do not fail the import: the record has its hub already.
+ * Writes the claims and the rights that the controllers of the hub need on the cluster, and waits until its agents have reported them: the
+ * cluster is put into a set after that, since one without them keeps the others of the set from their features. A failure does not end
+ * the import: the cluster is a spoke all the same.
  */
-const claimUid = async (deps: ImportSpokeTaskDeps, { call }: Import, record: Cluster, uid: string, step: TaskStep): Promise<void> => {
-  const spoke = record.hasCredential && uid !== '' ? await openOwnSpoke(deps, call, record, 'can_view') : undefined
-  const content = { metadata: { labels: { [managedByLabel]: managedByValue } }, spec: { value: uid } }
-  const claimed = await spoke?.create(clusterClaimKind, { name: uidClaim }, content)
-  if (claimed !== undefined && isLeft(claimed) && claimed.left.tag !== 'NotAHub') step.say(`The cluster has no claim ${uidClaim}: ${claimed.left.message}`, { level: 'warning' })
+const introduce = async (deps: ImportSpokeTaskDeps, work: Import, step: TaskStep): Outcome<Failure, string> => {
+  const { call, hub, name, run } = work
+  const record = await findRecord(deps, work)
+  if (isLeft(record)) return record
+  const spoke = record.right.hasCredential && record.right.uid !== '' ? await openOwnSpoke(deps, call, record.right, 'can_view') : undefined
+  const written = spoke === undefined ? undefined : await deps.supplies.write(spoke, identityOf(record.right, work))
+  if (written !== undefined && isLeft(written)) step.say(`Not everything could be written on the cluster: ${written.left.message}`, { level: 'warning' })
+  const reported = await pollUntil<boolean>(deps, run, spoke === undefined ? 0 : reportPatienceMs, async () => {
+    const managed = await hub.get(managedClusterKind, { name })
+    if (isLeft(managed)) return managed
+    if (managed.right === undefined || isIdentified(managed.right)) return right(over(managed.right !== undefined))
+    return right(notYet(`The agents have not reported the claim ${distribution.infoClaim}.`))
+  })
+  if (!isLeft(reported)) return right(reported.right ? 'The hub knows the identity of the cluster.' : 'The hub does not have the cluster.')
+  if (run.signal.aborted) return reported
+  step.say(`${reported.left.message} ${claimByHand}`, { level: 'warning' })
+  return right('The hub does not know the identity of the cluster.')
 }
 
-const settleRecord = async (deps: ImportSpokeTaskDeps, work: Import, step: TaskStep): Outcome<Failure, string> => {
+/** Fails if another record has the UID of the cluster. */
+const checkOwnUid = async ({ clusters }: ImportSpokeTaskDeps, record: Cluster, uid: string): Outcome<Failure, void> => {
+  const other = uid === '' ? undefined : await clusters.findByUid(record.ownerId, uid)
+  return other === undefined || other.id === record.id
+    ? right(undefined)
+    : left(SpokeRefused(`This cluster is already imported as ${other.name}. Remove the record ${record.name}; ${other.name} becomes a spoke by convert/spoke.`))
+}
+
+const settleRecord = async (deps: ImportSpokeTaskDeps, work: Import): Outcome<Failure, string> => {
   const { call, hub, name, run } = work
   const [record, managed] = await Promise.all([findRecord(deps, work), hub.get(managedClusterKind, { name })])
   if (isLeft(record)) return record
@@ -198,7 +226,8 @@ const settleRecord = async (deps: ImportSpokeTaskDeps, work: Import, step: TaskS
   const surveyed = hasCredential ? await deps.surveyor.survey(id, run.signal) : right(factsFromHub(record.right, managed.right))
   if (isLeft(surveyed)) return surveyed
   const { uid } = surveyed.right
-  await claimUid(deps, work, record.right, uid, step)
+  const own = await checkOwnUid(deps, record.right, uid)
+  if (isLeft(own)) return own
   const endpoint = record.right.endpoint === '' ? statedUrl(managed.right) : record.right.endpoint
   const saved = await changeRecord(deps.unitOfWork, call, id, () => ({
     change: { endpoint, ...(uid === '' ? {} : { uid }) },
@@ -206,15 +235,16 @@ const settleRecord = async (deps: ImportSpokeTaskDeps, work: Import, step: TaskS
   }))
   if (isLeft(saved)) return saved
   await deps.clusters.observe(id, { phase: 'Active', reason: undefined, message: '' }, surveyed.right, deps.clock.now())
+  await deps.clusters.observeSet(id, textAt(managed.right.body, 'metadata', 'labels', clusterSetLabel))
   return right(`The record ${record.right.name} is a spoke of the hub ${hub.name}.`)
 }
 
-/** Keeps the reason in the record, where people look for it. */
-const tellRecord = async (deps: ImportSpokeTaskDeps, work: Import, { state, message, error }: TaskEnd): Promise<void> => {
+/** Takes back what a failed installation has left on the hub and on the cluster. */
+const takeBack = async (deps: ImportSpokeTaskDeps, work: Import): Promise<string> => {
+  const gone = await unregister(work.hub, work.name)
   const record = await findRecord(deps, work)
-  if (isLeft(record)) return
-  const what = state === 'cancelled' ? `The import into the hub was cancelled. ${message}` : `The import into the hub failed. ${error ?? message}`
-  await deps.clusters.observe(record.right.id, { phase: 'Registered', reason: 'MissingComponent', message: what }, undefined, deps.clock.now())
+  const spoke = gone === '' || isLeft(record) ? undefined : await openOwnSpoke(deps, work.call, record.right, 'can_view')
+  return sentences(gone, spoke === undefined ? '' : await takeBackAgents(spoke))
 }
 
 /** Imports spokes. Each step finds out what is there and does what is missing, so that the task can be continued after any of them. */
@@ -222,20 +252,24 @@ export const importSpokeTaskKind = (deps: ImportSpokeTaskDeps): TaskHandler => {
   const steps = (work: Import): readonly SpokeStep[] => [
     { title: 'Connect to the cluster', work: () => identify(deps, work) },
     { title: 'Register the cluster on the hub', work: () => register(deps, work) },
-    { title: 'Install the agents', work: () => install(deps, work) },
+    { title: 'Install the agents', work: () => install(deps, work), undo: () => takeBack(deps, work) },
     { title: 'Wait until the agents have joined', work: () => awaitJoin(deps, work) },
+    { title: 'Report the cluster to the hub', work: (step) => introduce(deps, work, step) },
     { title: 'Put the cluster into the set of its profile', work: () => place(work) },
     { title: 'Add the components', work: (step) => addComponents(work.hub, work.name, work.components ?? { gitOpsEngine: false, omitted: [] }, step) },
-    { title: 'Update the record', work: (step) => settleRecord(deps, work, step) },
+    { title: 'Update the record', work: () => settleRecord(deps, work) },
   ]
-  return onHub(deps, importSpokeKind, async (opened) => {
-    const { run, hub } = opened
-    const input = run.input as unknown as SpokeTaskInput
-    const { name } = input
-    const work: Import = { ...opened, name, claimedUid: input.claimedUid, clusterProfile: input.clusterProfile, installsAgents: input.installsAgents, ...definedFields({ components: input.components }) }
-    const end = await runSteps(run, steps(work))
-    if (end === undefined) return { state: 'succeeded', message: `${name} is a spoke of the hub ${hub.name}.`, result: { spoke: name, hub: hub.name } }
-    await tellRecord(deps, work, end)
-    return end
-  })
+  return onHub(
+    deps,
+    importSpokeKind,
+    async (opened) => {
+      const { run, hub } = opened
+      const input = run.input as unknown as SpokeTaskInput
+      const { name } = input
+      const work: Import = { ...opened, name, claimedUid: input.claimedUid, clusterProfile: input.clusterProfile, installsAgents: input.installsAgents, ...definedFields({ components: input.components }) }
+      const end = await runSteps(run, steps(work), async () => standingOfImport(await openStopped(deps, opened), name))
+      return end ?? { state: 'succeeded', message: `${name} is a spoke of the hub ${hub.name}.`, result: { spoke: name, hub: hub.name } }
+    },
+    (run, end) => tellSpoke(deps, run, 'import into', end),
+  )
 }

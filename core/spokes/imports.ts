@@ -18,11 +18,11 @@ import type { Cluster, ClusterCredential, HostingProvider, NewCluster } from '..
 import type { AccessGrant } from '../kernel/access.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
-import { defineFailure } from '../kernel/failure.ts'
 import { definedFields, textAt } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { PreparedTask, SubmitFailure, TaskStep } from '../tasks/ports.ts'
 import { addOnDefinitionKind, addOnKind } from './ports.ts'
+import { SpokeRefused } from './spoke-names.ts'
 import { lifeAuditOf } from './spoke-records.ts'
 import { SpokeStuck } from './spoke-steps.ts'
 
@@ -54,13 +54,6 @@ export const addComponents = async (hub: Hub, spoke: string, { gitOpsEngine, omi
   if (names !== '') step.say(`An import does not act on ${names}. Features are installed on the cluster set, by install-featureset.`, { level: 'warning' })
   return gitOpsEngine ? addGitOpsEngine(hub, spoke, step) : right('No add-on was asked for.')
 }
-
-/** The spoke cannot be imported into this hub, or converted to a spoke of it. */
-export const SpokeRefused = defineFailure(
-  'SpokeRefused',
-  'Unprocessable',
-  'The cluster cannot become a spoke of the hub; the message says why.',
-)
 
 export const importSpokeKind = 'spokes.import'
 
@@ -130,6 +123,14 @@ export const openHub = async (
   return right({ hub: hub.right, cluster: cluster.right, managed: managed.right })
 }
 
+/** What a request asks for beside the membership in the hub. One that asks for more or less than an unfinished task does not join it. */
+const extentOf = ({ clusterProfile, components, installsAgents }: SpokeTaskInput): string =>
+  [
+    ...(installsAgents ? [] : [', by the command of spoke-command']),
+    ...(clusterProfile === undefined ? [] : [`, in the set ${distribution.profileSetPrefix}${clusterProfile}`]),
+    ...(components?.gitOpsEngine === true ? [', with the GitOps engine'] : []),
+  ].join('')
+
 /** Prepares the task that imports a spoke. */
 export const prepareSpokeTask = (
   { clusterTasks }: { readonly clusterTasks: Pick<ClusterTasks, 'prepare'> },
@@ -139,9 +140,10 @@ export const prepareSpokeTask = (
 ): Promise<PreparedTask> =>
   clusterTasks.prepare(call, cluster, {
     kind: importSpokeKind,
-    title: `${verb} cluster ${input.name} as a spoke of hub ${cluster.name}`,
+    title: `${verb} cluster ${input.name} as a spoke of hub ${cluster.name}${extentOf(input)}`,
     about: { managedCluster: input.name },
     lock: `spoke/${input.name}`,
+    joinsSameKind: true,
     right: { type: 'hub', relation: 'can_import_spokes' },
     input: {
       ...definedFields({ claimedUid: input.claimedUid, clusterProfile: input.clusterProfile }),
@@ -185,18 +187,24 @@ const readCredential = ({ parser, addresses }: Deps, text: string | undefined): 
 }
 
 /** Returns the record of an earlier, unfinished import of the same spoke; undefined if there is none. */
-const findEarlier = async ({ clusters }: Deps, { ownerId, uid }: MemberCluster, wanted: SpokeImport): Outcome<Failure<'ClusterNameTaken' | 'ClusterAlreadyImported'>, Cluster | undefined> => {
+const findEarlier = async (
+  { clusters }: Deps,
+  { ownerId, uid }: MemberCluster,
+  wanted: SpokeImport,
+): Outcome<Failure<'ClusterNameTaken' | 'ClusterAlreadyImported' | 'ClusterMismatch'>, Cluster | undefined> => {
   const { name, claimedUid } = wanted
   const [sameName, sameUid] = await Promise.all([clusters.find(ownerId, name), claimedUid === undefined ? undefined : clusters.findByUid(ownerId, claimedUid)])
   if (sameName !== undefined && (sameName.hubClusterUid !== uid || sameName.managedClusterName !== name))
     return left(ClusterNameTaken(`The cluster name ${name} is already in use. An imported cluster becomes a spoke by convert/spoke.`))
+  if (claimedUid !== undefined && sameName !== undefined && !['', claimedUid].includes(sameName.uid))
+    return left(ClusterMismatch(`basicInfo.clusterUID is not the UID of the cluster that is recorded as ${name}.`))
   if (sameUid !== undefined && sameUid.name !== name) return left(ClusterAlreadyImported(`This cluster is already imported as ${sameUid.name}. It becomes a spoke by convert/spoke.`))
   return right(sameName)
 }
 
 /**
  * Accepts the import of a cluster into a hub: the record and the task are written in one transaction. The same request after a failure
- * continues the import. The cluster itself is not contacted before the task runs.
+ * continues the import; while the import is unfinished it joins it. The cluster itself is not contacted before the task runs.
  */
 export const makeImportSpoke = (deps: Deps) =>
   async (call: SignedInCall, wanted: SpokeImport): Outcome<ImportSpokeFailure, void> => {
@@ -237,7 +245,7 @@ export const makeImportSpoke = (deps: Deps) =>
       hubClusterUid: cluster.uid,
       managedClusterName: name,
       infraNamespace: wanted.infraNamespace,
-      status: { phase: 'Registered', reason: 'MissingComponent', message: `The cluster is being imported into the hub ${hub.name}.` },
+      status: { phase: 'Registered', reason: 'MissingComponent', message: `The import into the hub ${hub.name} has not finished.` },
       impersonatesUsers: wanted.impersonatesUsers,
       createdAt: deps.clock.now(),
       checkedAt: undefined,
@@ -247,8 +255,12 @@ export const makeImportSpoke = (deps: Deps) =>
     }
     const written = await deps.unitOfWork.run<ImportSpokeFailure, void>(call, async ({ clusters, tasks, audit }) => {
       const accepted = await task.acceptIn({ tasks, audit })
-      if (isLeft(accepted) || accepted.right.isRepetition) return isLeft(accepted) ? accepted : right(undefined)
-      const known = earlier.right
+      if (isLeft(accepted)) return accepted
+      const { isJoined, isRepetition } = accepted.right
+      if (isRepetition && !isJoined) return right(undefined)
+      // The unfinished task that the request joins continues with the new access config.
+      const known = isJoined ? await clusters.find(cluster.ownerId, name) : earlier.right
+      if (isJoined && (known === undefined || sealed === undefined)) return right(undefined)
       const saved: Either<ImportSpokeFailure, Cluster> =
         known === undefined
           ? await clusters.insert(record)

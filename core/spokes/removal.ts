@@ -17,9 +17,10 @@ import { makeRemoveAgents } from './agents.ts'
 import { signingRequestKind } from './acceptance.ts'
 import { addOnKind, cleanupPriority, workFinalizer } from './ports.ts'
 import type { SpokeKey } from './spoke-records.ts'
-import { changeRecord, lifeAuditOf, recordOfSpoke } from './spoke-records.ts'
+import { standingOfRemoval } from './removal-state.ts'
+import { changeRecord, lifeAuditOf, recordOfSpoke, tellSpoke } from './spoke-records.ts'
 import type { HubWork, SpokeStep } from './spoke-steps.ts'
-import { notYet, onHub, over, pollUntil, runSteps, SpokeStuck } from './spoke-steps.ts'
+import { notYet, onHub, openStopped, over, pollUntil, runSteps, SpokeStuck } from './spoke-steps.ts'
 
 const kind = 'spokes.remove'
 /** How long the agent of a spoke may take to remove what its works have applied. */
@@ -28,6 +29,8 @@ const agentPatienceMs = 10 * 60_000
 const forcedPatienceMs = 15_000
 /** How long the hub may take to remove what belongs to a spoke. */
 const hubPatienceMs = 2 * 60_000
+/** How long the controllers of the hub may take to give a cluster the features of the set that the hub puts it into. */
+const arrivalMs = 2_000
 
 /** A spoke to remove from its hub. `name` is a DNS-1123 label. */
 export interface SpokeRemoval {
@@ -135,14 +138,25 @@ const removeAll = async (hub: Hub, served: HubKind, namespace: string): Outcome<
 
 const priorityOf = ({ body }: HubObject): number => Number(textAt(body, 'metadata', 'annotations', cleanupPriority)) || 0
 
+/**
+ * Removes the bindings of a cluster to profiles. Their works go with them. The controllers make a binding again when a set that has the
+ * cluster changes, so this is done as long as works are removed. Returns their number.
+ */
+const removeBindings = (hub: Hub, name: string): Outcome<Failure, number> => removeAll(hub, distribution.kinds.profileBinding, name)
+
 /** Removes the objects of a kind by their priority, each class after the one before is gone. */
 const removeByPriority = async (deps: RemoveSpokeTaskDeps, { run, hub, name, isForced }: Removal, served: HubKind, what: string, step: TaskStep): Outcome<Failure, string> => {
   let total = 0
+  const isOfWorks = served === manifestWorkKind
+  const quietUntilMs = performance.now() + (isOfWorks ? await arrivalOf(hub, name) : 0)
   const removed = await pollUntil(deps, run, isForced ? forcedPatienceMs : agentPatienceMs, async () => {
+    const bindings = isOfWorks ? await removeBindings(hub, name) : right(0)
+    if (isLeft(bindings)) return bindings
     const listed = await listWithin(hub, served, name)
     if (isLeft(listed)) return listed
     total = Math.max(total, listed.right.length)
-    if (listed.right.length === 0) return right(over(undefined))
+    if (listed.right.length === 0 && bindings.right === 0 && performance.now() >= quietUntilMs) return right(over(undefined))
+    if (listed.right.length === 0) return right(notYet('The features of the set that the hub has put the cluster into arrive.'))
     const lowest = Math.min(...listed.right.map(priorityOf))
     for (const object of listed.right.filter((each) => !each.isDeleting && priorityOf(each) === lowest)) {
       const done = await hub.remove(served, object)
@@ -172,6 +186,9 @@ const giveUp = async (hub: Hub, namespace: string, served: HubKind, what: string
   return right(`${plural(listed.right.length, what)} given up.`)
 }
 
+/** Returns the set that the label of a cluster names; empty if there is none. */
+const namedSetOf = ({ body }: HubObject): string => textAt(body, 'metadata', 'labels', clusterSetLabel)
+
 const acceptedUid = ({ run }: Removal): string | undefined => run.task.about.managedClusterUid
 
 /** Returns the ManagedCluster, unless it is another one than that of the request. */
@@ -189,7 +206,7 @@ const prepare = async (deps: RemoveSpokeTaskDeps, removal: Removal): Outcome<Fai
   if (isLeft(managed)) return managed
   const record = await recordOfSpoke(deps.clusters, removal)
   if (record !== undefined) {
-    await deps.clusters.observe(record.id, { ...record.status, message: `The cluster is being removed from the hub ${hub.name}.` }, undefined, deps.clock.now())
+    await deps.clusters.observe(record.id, { ...record.status, message: `The removal from the hub ${hub.name} has not finished.` }, undefined, deps.clock.now())
   }
   const freed = await hub.edit(managedClusterKind, { name }, ({ body }) =>
     right(at(body, 'metadata', 'labels', clusterSetLabel) === undefined ? undefined : { merge: { metadata: { labels: { [clusterSetLabel]: null } } } }),
@@ -199,7 +216,20 @@ const prepare = async (deps: RemoveSpokeTaskDeps, removal: Removal): Outcome<Fai
     const removed = await removeAll(hub, served, name)
     if (isLeft(removed)) return removed
   }
-  return right(managed.right === undefined ? 'The hub no longer has the cluster.' : 'The cluster is in no cluster set.')
+  if (managed.right === undefined) return right('The hub no longer has the cluster.')
+  const now = await hub.get(managedClusterKind, { name })
+  const set = isLeft(now) || now.right === undefined ? '' : namedSetOf(now.right)
+  const from = namedSetOf(managed.right)
+  if (set === '') return right(from === '' ? 'The cluster is in no cluster set.' : `The cluster has left the set ${from}.`)
+  return right(`The hub has put the cluster into the set ${set}. It leaves that with its removal; what features of the set arrive until then is removed too.`)
+}
+
+/** Returns how long to wait for features of the set that the cluster is in, which it leaves only with its removal; 0 if that has none. */
+const arrivalOf = async (hub: Hub, name: string): Promise<number> => {
+  const managed = await hub.get(managedClusterKind, { name })
+  const set = isLeft(managed) || managed.right === undefined ? '' : namedSetOf(managed.right)
+  const profile = set === '' ? right(undefined) : await hub.get(distribution.kinds.setProfile, { name: set })
+  return isLeft(profile) || profile.right === undefined ? 0 : arrivalMs
 }
 
 const whyDeleting = ({ body }: HubObject): string => {
@@ -222,10 +252,15 @@ const removeManaged = async (deps: RemoveSpokeTaskDeps, removal: Removal): Outco
     const gone = await pollUntil(deps, run, hubPatienceMs, async () => {
       const now = await hub.get(managedClusterKind, { name })
       if (isLeft(now)) return now
+      const bindings = await removeBindings(hub, name)
+      if (isLeft(bindings)) return bindings
       return right(now.right !== undefined && now.right.uid === acceptedUid(removal) ? notYet(whyDeleting(now.right)) : over(undefined))
     })
     if (isLeft(gone)) return gone
   }
+  // The namespace of the cluster remains.
+  const bindings = await removeBindings(hub, name)
+  if (isLeft(bindings)) return bindings
   // An approved request of a removed cluster would leave an agent with a certificate that never registers.
   const requests = await hub.list(signingRequestKind, { labelSelector: `${spokeNameLabel}=${name}` })
   if (isLeft(requests)) return requests
@@ -270,10 +305,16 @@ export const removeSpokeKind = (deps: RemoveSpokeTaskDeps): TaskHandler => {
     { title: 'Remove the cluster from the hub', work: () => removeManaged(deps, removal) },
     { title: 'Update the records', work: () => settleRecord(deps, removal) },
   ]
-  return onHub(deps, kind, async (work) => {
-    const { run, hub, cluster } = work
-    const { name, isForced, removesRecord } = run.input as unknown as Pick<Removal, 'name' | 'isForced' | 'removesRecord'>
-    const end = await runSteps(run, steps({ ...work, ownerId: cluster.ownerId, hubUid: cluster.uid, name, isForced, removesRecord }))
-    return end ?? { state: 'succeeded', message: `${name} is removed from the hub ${hub.name}.`, result: { spoke: name, hub: hub.name } }
-  })
+  return onHub(
+    deps,
+    kind,
+    async (work) => {
+      const { run, hub, cluster } = work
+      const { name, isForced, removesRecord } = run.input as unknown as Pick<Removal, 'name' | 'isForced' | 'removesRecord'>
+      const removal: Removal = { ...work, ownerId: cluster.ownerId, hubUid: cluster.uid, name, isForced, removesRecord }
+      const end = await runSteps(run, steps(removal), async () => standingOfRemoval(await openStopped(deps, work), name, acceptedUid(removal)))
+      return end ?? { state: 'succeeded', message: `${name} is removed from the hub ${hub.name}.`, result: { spoke: name, hub: hub.name } }
+    },
+    (run, end) => tellSpoke(deps, run, 'removal from', end),
+  )
 }

@@ -1,12 +1,14 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { ClusterStore, ClusterStores, ClusterUnitOfWork } from '../clusters/ports.ts'
 import type { Cluster, ClusterChange } from '../clusters/types.ts'
+import type { Clock } from '../kernel/clock.ts'
 import { untilNotOvertaken } from '../kernel/concurrency.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { AccountId, ClusterId } from '../kernel/ids.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { AuditEntry } from '../kernel/unit-of-work.ts'
 import { defineAudit } from '../kernel/unit-of-work.ts'
+import type { TaskEnd, TaskRun } from '../tasks/ports.ts'
 
 /** Returns the audit row of a step in the life of a spoke. The object of the row is the record of the hub. */
 export const lifeAuditOf = defineAudit(
@@ -20,6 +22,28 @@ export interface SpokeKey {
   readonly ownerId: AccountId
   readonly hubUid: string
   readonly name: string
+}
+
+/** What a task on a hub has in its input: the record of the hub, and the name of the spoke. */
+interface SpokeTaskRef {
+  readonly cluster: { readonly id: ClusterId }
+  readonly name: string
+}
+
+/** Writes into the record of a spoke how a task about it has ended, other than as requested: people look there. */
+export const tellSpoke = async (
+  { clusters, clock }: { readonly clusters: Pick<ClusterStore, 'findSpoke' | 'get' | 'observe'>; readonly clock: Clock },
+  { input }: Pick<TaskRun, 'input'>,
+  what: 'import into' | 'removal from',
+  { state, message, error }: TaskEnd,
+): Promise<void> => {
+  const { cluster, name } = input as unknown as SpokeTaskRef
+  const hub = await clusters.get(cluster.id)
+  const record = hub === undefined ? undefined : await clusters.findSpoke(hub.ownerId, hub.uid, name)
+  if (hub === undefined || record === undefined) return
+  const text = state === 'cancelled' ? `was cancelled. ${message}` : `failed. ${error ?? ''} ${message}`.replace('  ', ' ')
+  const status = { ...record.status, message: `The ${what} the hub ${text}` }
+  await clusters.observe(record.id, status, undefined, clock.now())
 }
 
 /** Returns the owner's record of a spoke. */

@@ -54,6 +54,8 @@ export type SubmitFailure = Failure<'TaskLocked'> | Failure<'ResponseIdTaken'> |
 export interface AcceptedTask extends SubmittedTask {
   /** The request repeats an earlier one, whose task this is: nothing was written. */
   readonly isRepetition: boolean
+  /** It is a repetition of its own, with another `response-id`, and joins the unfinished task. */
+  readonly isJoined: boolean
 }
 
 /** Work that is accepted in a transaction of the caller, together with other changes. */

@@ -135,14 +135,14 @@ const accept = async (
   if ((await tasks.lockAccounts([...accounts])) !== accounts.size) return left(TaskLocked('The account of the task was removed during the request.'))
   const known = await prechecked(deps, tasks, { ...task, ...options, actorId: task.actor.userId })
   if (isLeft(known)) return known
-  if (known.right !== undefined) return right({ ...known.right, isRepetition: true })
+  if (known.right !== undefined) return right({ ...known.right, isRepetition: true, isJoined: known.right.subject !== task.subject })
   const inserted = await tasks.insert(task)
   if (isLeft(inserted)) return left(lockedBy(task.lockKey === undefined ? undefined : await tasks.findByLock(task.lockKey), task.tenantId))
   await tasks.append(inserted.right.id, [pendingEvent(task, deps.clock.now())])
   await audit.record(auditOf(task, 'task.submitted', { kind: task.kind, ref: task.ref }))
   // Done under the account's lock, so that every accepted task makes room for itself, at any rate.
   await tasks.removeEndedBeyond(task.tenantId, keptEnded, removedAtOnce)
-  return right({ ...answerOf(inserted.right), isRepetition: false })
+  return right({ ...answerOf(inserted.right), isRepetition: false, isJoined: false })
 }
 
 interface Asked extends Pick<NewTask, 'kind' | 'title' | 'tenantId' | 'digest'>, Pick<TaskSubmission, 'joinsSameKind'> {

@@ -246,7 +246,7 @@ const denied = ({ id, title, tenantId }: Task): Failure<'AccessDenied'> =>
 
 const cancelledBefore = (task: Task, by: string): TaskEnd => ({
   state: 'cancelled',
-  message: bounded(`${task.title}: ${by} cancelled it before it began. Nothing was changed.`, 1000),
+  message: bounded(`${task.title}: ${by} cancelled it before it began. None of its work was done.`, 1000),
 })
 
 export interface RetireTasksDeps {

@@ -30,15 +30,21 @@ export const FeatureSetInfo = answer(
   'FeatureSetInfo',
 )
 
-export const SyncStatus = answer({ insyncClusters: t.readonlyArray(t.string), outOfSyncClusters: t.readonlyArray(t.string) }, 'SyncStatus')
+export const SyncStatus = answer(
+  { insyncClusters: t.readonlyArray(t.string), outOfSyncClusters: t.readonlyArray(t.string), reasons: optional(t.record(t.string, t.string)) },
+  'SyncStatus',
+)
 /** The status of each feature, by feature set and feature. */
 export const SyncStatuses = t.record(t.string, t.record(t.string, SyncStatus))
 
 export const VersionSync = answer(
-  { clusterSetVersion: t.string, clusters: t.readonlyArray(answer({ name: t.string, version: t.string }, 'ClusterVersion')) },
+  { clusterSetVersion: t.string, clusters: t.readonlyArray(answer({ name: t.string, version: t.string, reason: optional(t.string) }, 'ClusterVersion')) },
   'VersionSync',
 )
-export const AutoUpdateCheck = answer({ possible: t.boolean }, 'AutoUpdateCheck')
+export const AutoUpdateCheck = answer({ possible: t.boolean, reason: optional(t.string) }, 'AutoUpdateCheck')
+
+/** What became of an installation: the spokes of the set that the hub does not serve. */
+export const FeatureSetInstalled = answer({ unservedClusters: t.readonlyArray(answer({ name: t.string, reason: t.string }, 'UnservedCluster')) }, 'FeatureSetInstalled')
 
 export const EnableFeatureOptions = request({ clusterSet: DnsLabel, featureSet: ObjectName, features: optional(listOf(ObjectName, 1000)) }, 'EnableFeatureOptions')
 

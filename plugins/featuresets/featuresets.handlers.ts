@@ -1,5 +1,5 @@
 import { AuthorizerToken } from '../../core/authz/ports.ts'
-import { HubsToken } from '../../core/clusters/hubs/ports.ts'
+import { HubsToken, SpokeSuppliesToken } from '../../core/clusters/hubs/ports.ts'
 import { ClusterStoreToken, ClusterUnitOfWorkToken } from '../../core/clusters/ports.ts'
 import type { FeatureSetState } from '../../core/featuresets/catalogue.ts'
 import { makeDisableFeatureSet, makeInstallFeatureSet, makeListFeatureSets, makeUpdateFeatureSet } from '../../core/featuresets/feature-sets.ts'
@@ -40,13 +40,16 @@ const infoOf = ({ name, title, description, isRecommended, isInstalled, required
 })
 
 export const featureSetGroup = defineGroup({
-  needs: { hubs: HubsToken, unitOfWork: ClusterUnitOfWorkToken },
+  needs: { clusters: ClusterStoreToken, hubs: HubsToken, supplies: SpokeSuppliesToken, unitOfWork: ClusterUnitOfWorkToken },
   routes: (given) => [
     handle(listFeatureSets, makeListFeatureSets(given), {
       input: ({ grant, params }) => ({ grant, clusterSet: params.clusterset }),
       reply: (states) => states.map(infoOf),
     }),
-    handle(installFeatureSet, makeInstallFeatureSet(given), { input: ({ grant, params, body }) => ({ grant, clusterSet: params.clusterset, model: body }) }),
+    handle(installFeatureSet, makeInstallFeatureSet(given), {
+      input: ({ grant, params, body }) => ({ grant, clusterSet: params.clusterset, model: body }),
+      reply: (unservedClusters) => ({ unservedClusters }),
+    }),
     handle(disableFeatureSet, makeDisableFeatureSet(given), {
       input: ({ grant, params, body: { clusterSet, featureSet, features } }) => ({
         grant,

@@ -19,6 +19,7 @@ import {
   EnableFeatureOptions,
   FeaturePath,
   FeatureSetInfo,
+  FeatureSetInstalled,
   managedClusterInPath,
   ProfileQuery,
   ProfileValidity,
@@ -81,10 +82,13 @@ export const installFeatureSet = route({
   method: 'POST',
   path: `${prefix}/install-featureset`,
   summary: 'Install features of a feature set on a cluster set',
-  description: `${modelRules} The values of an installed feature are replaced as a whole; features that the body does not name stay as they are.`,
+  description:
+    `${modelRules} The values of an installed feature are replaced as a whole; features that the body does not name stay as they are. A set with a cluster that is in ` +
+    'another set with features is 422. `unservedClusters` has the clusters of the set to which the hub gives no features, with the reason: those without the claim ' +
+    '`cluster.ace.info`, which is written on them where the account has an access config.',
   access: requires('can_manage_feature_sets', clusterSetInPath),
   body: model,
-  ok: empty(200),
+  ok: json(200, FeatureSetInstalled, { unservedClusters: [{ name: 'quay', reason: 'Its agent does not report the claim cluster.ace.info, and it could not be written on the cluster.' }] }),
   failures: [...hubChangeFailures, ClusterSetMissing, FeaturesRefused],
 })
 
@@ -95,7 +99,8 @@ export const disableFeatureSet = route({
   summary: 'Disable features of a feature set on a cluster set',
   description:
     'Without `features`, all installed features of the set are disabled. Disabling a feature that is not installed succeeds. 422 for a required feature of the core ' +
-    'feature set, and for a feature that another installed one needs. `clusterSet` must be that of the path.',
+    'feature set while other features are installed, and for a feature that another installed one needs. With the last feature the profile of the cluster set is deleted, ' +
+    'and the hub removes its features from the spokes. `clusterSet` must be that of the path.',
   access: requires('can_manage_feature_sets', clusterSetInPath),
   body: body(EnableFeatureOptions, { clusterSet: 'global', featureSet: 'backup', features: ['backup-operator'] }),
   ok: empty(200),
@@ -140,7 +145,7 @@ export const getSuiteVersions = suiteRoute({
   method: 'GET',
   path: `${prefix}/sync-status/suite-features-version`,
   summary: 'Get the version of the suite on a cluster set and on each of its spokes',
-  description: 'The suite is the feature that carries the catalogue. A version is empty if it is not installed or not known.',
+  description: 'The suite is the feature that carries the catalogue. A version is empty if it is not installed or not known: `reason` says why a spoke that should have one does not report it.',
   access: reading,
   ok: json(200, VersionSync, { clusterSetVersion: 'v2026.9.15', clusters: [{ name: 'harbour', version: 'v2026.9.15' }] }),
 })
@@ -150,9 +155,9 @@ export const checkAutoUpdate = suiteRoute({
   method: 'GET',
   path: `${prefix}/auto-update/check`,
   summary: 'Get whether the spokes of a cluster set can follow its version of the suite',
-  description: 'Possible if the set has spokes, and all of them have the version of the suite that the hub itself has.',
+  description: 'Possible if the set has spokes, and all of them have the version of the suite that the hub itself has. Otherwise `reason` says why not.',
   access: reading,
-  ok: json(200, AutoUpdateCheck, { possible: true }),
+  ok: json(200, AutoUpdateCheck, { possible: false, reason: 'These spokes are not on the latest version 2026.9.15 of the suite: quay.' }),
 })
 
 export const startAutoUpdate = suiteRoute({
@@ -174,10 +179,11 @@ const statusRoute = routesOf({
   failures: [...hubReadFailures, ClusterSetMissing],
 })
 const statusPrefix = '/clusters/{owner}/{cluster}/clustersets/{clusterset}/sync-status'
-const status = { insyncClusters: ['harbour'], outOfSyncClusters: ['quay'] }
+const status = { insyncClusters: ['harbour'], outOfSyncClusters: ['quay'], reasons: { quay: 'It does not have the feature.' } }
 const rules =
-  'A spoke is in sync if it has enabled the feature that is installed on the set, in its version, and its release is not reported as not ready. ' +
-  'One that does not report its features is out of sync, as is one that has a feature which is not installed on the set.'
+  'A spoke is in sync if the hub sees it as available, it has applied what the hub has sent last, has enabled the feature that is installed on the set, in its ' +
+  'version, and its release is not reported as not ready. One that does not report its features is out of sync, as is one that has a feature which is not installed on the set. ' +
+  '`reasons` says why, for at most 50 clusters of a feature; it also names clusters that the hub cannot serve, since it does not know their identity.'
 
 export const listSyncStatuses = statusRoute({
   id: 'featuresets.listSyncStatuses',

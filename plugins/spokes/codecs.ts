@@ -1,5 +1,6 @@
 import * as t from 'io-ts'
 import { installers } from '../../core/spokes/join-command.ts'
+import { maxSpokeName } from '../../core/spokes/spoke-names.ts'
 import { basicInfoProps, ComponentOptions, ProviderOptions } from '../clusters/codecs.ts'
 import { answer, DnsLabel, freeText, Instant, listOf, oneOf, optional, patternText, request, SafeInteger } from '../kit/codecs.ts'
 
@@ -18,12 +19,16 @@ export const HubCluster = answer(
     locations: t.string,
     age: t.string,
     createdAt: Instant,
+    unknownCounts: optional(t.readonlyArray(oneOf('spokeClusters', 'addOns', 'clusterNode'))),
   },
   'HubCluster',
 )
 
 /** A spoke of a hub, or a cluster that asks to become one. */
 export const ManagedClusterInfo = answer({ name: t.string, clusterURL: t.string, clusterUID: t.string, clusterSet: optional(t.string) }, 'ManagedClusterInfo')
+
+/** The name of a cluster that is to become a spoke; agents with a longer one cannot join. */
+const SpokeName = patternText(/^[a-z0-9](?:[a-z0-9-]{0,55}[a-z0-9])?$/, maxSpokeName, `a DNS label of at most ${maxSpokeName} characters: agents with a longer name cannot join`)
 
 /** A request may name each cluster once; several are dealt with as one. */
 const maxClusters = 500
@@ -43,7 +48,7 @@ const StatedName = patternText(/^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)?$/, 63
 
 export const ClusterOptions = request(
   {
-    clusterName: DnsLabel,
+    clusterName: SpokeName,
     hostClusterName: optional(StatedName),
     hostClusterUID: optional(Uid),
     hostClusterOwnerID: optional(SafeInteger),
@@ -61,7 +66,7 @@ export const RemoveClusterOptions = request({ clusterName: DnsLabel, force: opti
 /** ImportOptions with a name that is also that of the ManagedCluster. */
 export const SpokeImportOptions = request(
   {
-    basicInfo: request({ ...basicInfoProps, name: DnsLabel }, 'SpokeBasicInfo'),
+    basicInfo: request({ ...basicInfoProps, name: SpokeName }, 'SpokeBasicInfo'),
     provider: optional(ProviderOptions),
     components: optional(ComponentOptions),
   },

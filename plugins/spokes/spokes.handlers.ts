@@ -1,7 +1,7 @@
 import type * as t from 'io-ts'
 import { AuthorizerToken } from '../../core/authz/ports.ts'
 import { ClusterTasksToken } from '../../core/cluster-tasks/ports.ts'
-import { ClusterInfoReaderToken, HubsToken, SpokeHubsToken } from '../../core/clusters/hubs/ports.ts'
+import { ClusterInfoReaderToken, HubsToken, SpokeHubsToken, SpokeSuppliesToken } from '../../core/clusters/hubs/ports.ts'
 import {
   ClusterAddressesToken,
   ClusterConnectionsToken,
@@ -50,7 +50,9 @@ import {
   syncAccounts,
 } from './spokes.routes.ts'
 
-const toHubCluster = ({ cluster, spokes, addOns, nodes }: HubSummary, now: Date): t.TypeOf<typeof HubCluster> => ({
+const countNames = { spokes: 'spokeClusters', addOns: 'addOns', nodes: 'clusterNode' } as const
+
+const toHubCluster = ({ cluster, spokes, addOns, nodes, unknown }: HubSummary, now: Date): t.TypeOf<typeof HubCluster> => ({
   name: cluster.name,
   ownerName: cluster.ownerName,
   displayName: cluster.displayName,
@@ -63,6 +65,7 @@ const toHubCluster = ({ cluster, spokes, addOns, nodes }: HubSummary, now: Date)
   locations: cluster.location,
   age: shortAge(cluster.createdAt, now),
   createdAt: cluster.createdAt,
+  unknownCounts: unknown.length === 0 ? undefined : unknown.map((kind) => countNames[kind]),
 })
 
 const toManagedClusterInfo = ({ name, url, uid, clusterSet }: ManagedCluster): t.TypeOf<typeof ManagedClusterInfo> => ({
@@ -193,6 +196,7 @@ export const importTaskGroup = defineGroup({
     pause: PauseToken,
     requests: CertificateRequestReaderToken,
     spokeHubs: SpokeHubsToken,
+    supplies: SpokeSuppliesToken,
     surveyor: ClusterSurveyorToken,
     unitOfWork: ClusterUnitOfWorkToken,
   },

@@ -10,7 +10,7 @@ import {
 } from '../../core/clusters/ports.ts'
 import { SpokesNotAccepted } from '../../core/spokes/acceptance.ts'
 import { BootstrapMissing, JoinCommandRefused } from '../../core/spokes/join-command.ts'
-import { SpokeRefused } from '../../core/spokes/imports.ts'
+import { SpokeRefused } from '../../core/spokes/spoke-names.ts'
 import { ResponseIdTaken, TaskLocked, TooManyTasks } from '../../core/tasks/ports.ts'
 import { ClusterPath, hubInPath, ImportOptions, ownerInPath, OwnerPath } from '../clusters/codecs.ts'
 import { read, requires, signedIn, write } from '../kit/access.ts'
@@ -152,7 +152,7 @@ export const syncAccounts = acceptanceRoute({
   path: '/clusters/{owner}/{cluster}/sync-accounts',
   summary: 'Write the accounts of the members to a hub',
   description:
-    'Each person who is a member of the account has an Account on the hub, named by id, with login and teams. Accounts of former members ' +
+    'Each person who is a member of the account has an Account on the hub, named by id, with the teams of the person. Accounts of former members ' +
     'are removed. Accounts of other origin are not changed: if one has the name of a member’s, the response is 409 with the names in `errors`.',
   access: requires('can_sync_accounts', hubInPath),
   ok: empty(200),
@@ -205,7 +205,9 @@ export const importSpoke = defineRoute({
     'then. `components.clusterProfile` puts the spoke into the set `cp-<profile>`. ' +
     '`components.gitopsEngine` adds the add-on of the GitOps engine, unless the hub places it by itself. Features are not installed on one spoke but on its cluster set, by ' +
     '`install-featureset`: for `featureSets`, `allFeatures` and `monitoringClusterName` the task has a warning. The progress is published ' +
-    'on the bus under the `response-id` of the query, and at `/tasks/{id}`. After a failure the same request continues.',
+    'on the bus under the `response-id` of the query, and at `/tasks/{id}`. A repeated request joins the unfinished task; one that asks for another profile, ' +
+    'another component or another way to join is 409. After a failure the same request continues. The name has at most 57 characters, and the access config the ' +
+    'rights of an administrator.',
   tag: 'Multi-cluster',
   access: requires('can_import_spokes', hubInPath),
   scope: write('cluster'),
@@ -223,7 +225,7 @@ export const convertToSpoke = defineRoute({
   summary: 'Make an imported cluster a spoke of a hub',
   description:
     'Finds the cluster by `basicInfo.clusterUID` or `basicInfo.name` in the account of the hub, and uses its stored access config, so you must be able to connect ' +
-    'to it. The work is that of `import-spoke`. A cluster that is a spoke of this hub already stays as it is; a spoke of another hub is refused.',
+    'to it. The work is that of `import-spoke`. A cluster that is a spoke of this hub already stays as it is; a spoke of another hub is refused, and so is the hub itself.',
   tag: 'Multi-cluster',
   access: requires('can_import_spokes', hubInPath),
   scope: write('cluster'),

@@ -52,12 +52,14 @@ test('namespaces are listed with the sets that are bound to each, without the na
   const [bare, full] = [await cluster.createNamespace(), await cluster.createNamespace()]
   const spoke = `spoke-${randomBytes(6).toString('hex')}`
   await must('POST', '/api/v1/namespaces', { metadata: { name: spoke, labels: { 'open-cluster-management.io/cluster-name': spoke } } })
-  await plantBinding(full, 'zulu', 'set-b')
-  await plantBinding(full, 'alpha', 'set-b')
-  await plantBinding(full, 'set-a', 'set-a')
+  const [a, b] = [await clusterSet(), await clusterSet()]
+  await plantBinding(full, 'zulu', b)
+  await plantBinding(full, 'alpha', b)
+  await plantBinding(full, a, a)
+  await plantBinding(full, 'gone', 'a-set-that-is-gone')
   const { json } = await expectStatus(list(), 200)
   t.deepEqual(json[bare], [])
-  t.deepEqual(json[full], ['set-a', 'set-b'])
+  t.deepEqual(json[full], [a, b].sort())
   t.deepEqual(json['kube-system'], [])
   t.false(spoke in json)
 })

@@ -76,7 +76,7 @@ const changes = routes.filter(({ route }) => route.startsWith('POST '))
 
 const named = (name: string, more: object = {}, labels: object = {}): object => ({ metadata: { name, uid: name, resourceVersion: '1', labels }, ...more })
 const binding = { ...named('global', { spec: { clusterSet: 'global' } }), metadata: { name: 'global', namespace: 'default', uid: 'b', resourceVersion: '1' } }
-const wharf = named('wharf', {}, { 'cluster.open-cluster-management.io/clusterset': 'edge' })
+const wharf = named('wharf', { status: { conditions: [{ type: 'ManagedClusterConditionAvailable', status: 'True' }] } }, { 'cluster.open-cluster-management.io/clusterset': 'edge' })
 const backup = named('backup', { spec: { featureSet: 'backups', chart: { name: 'backup' } } })
 const suite = named('opscenter-features', { spec: { featureSet: 'core', chart: { name: 'suite', version: '2' } } })
 const ofWharf = { metadata: { name: 'wharf', namespace: 'wharf', uid: 'w', resourceVersion: '1' }, spec: { opscenterFeaturesVersion: '2' }, status: { observedOpscenterFeaturesVersion: '2' } }
@@ -190,7 +190,13 @@ const refusals: Readonly<Record<string, { readonly answer: object & { readonly c
   'denies the change with 400': { answer: refusal(400, 'BadRequest', `${denied}url "http://x" is invalid`), status: 422, code: 'HubRefused', message: /url "http:\/\/x" is invalid/ },
   'finds a right of OCM missing': { answer: ocmDenial, status: 500, code: 'CredentialRefused', message: /the stored credential .* It needs the right on managedclustersets\/join edge\./ },
   'does not let the credential write': { answer: refusal(403, 'Forbidden', 'User "system:serviceaccount:vault:secret" cannot patch'), status: 500, code: 'CredentialRefused', message: /stored credential/ },
-  'fails to write': { answer: refusal(500, 'InternalError', 'failed calling webhook'), status: 500, code: 'ClusterUnreachable', message: /answered 500/ },
+  'fails to write': { answer: refusal(500, 'InternalError', 'etcdserver: request timed out'), status: 500, code: 'ClusterUnreachable', message: /answered 500/ },
+  'has a webhook that does not answer': {
+    answer: refusal(500, 'InternalError', 'Internal error occurred: failed calling webhook "managedclustervalidators": connection refused, Bearer abc.def'),
+    status: 500,
+    code: 'ClusterUnreachable',
+    message: /answered 500 to .*failed calling webhook "managedclustervalidators": connection refused/,
+  },
 }
 for (const [what, { answer, status, code, message }] of Object.entries(refusals)) {
   test(`a hub that ${what}, for every change: ${status}`, async (t) => {

@@ -179,6 +179,17 @@ test('a set is deleted with its profile when it has no clusters and is bound to 
   t.deepEqual(await rowsOf(name), [[name, '', [a]], ['cluster.set_deleted', name]])
 })
 
+test('a set that selects by labels is not deleted while it has clusters', async (t) => {
+  const { cluster, set, hasSet, unique, deleteCluster } = objects
+  const team = unique('team')
+  const [byLabels, a] = [await set({ selectorType: 'LabelSelector', labelSelector: { matchLabels: { team } } }), await cluster({ labels: { team } })]
+  t.regex(await refused('delete', byLabels), new RegExp(`has the clusters ${a}\\. Change their labels first`))
+  t.true(await hasSet(byLabels))
+  await deleteCluster(a)
+  await done('delete', byLabels)
+  t.false(await hasSet(byLabels))
+})
+
 test('deleting a set that is gone removes the clusters that still name it', async (t) => {
   const { cluster, setsOf, unique } = objects
   const name = unique('set')

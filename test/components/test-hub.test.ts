@@ -108,6 +108,17 @@ test('a ManifestWork is applied with feedback, and its feature is claimed', asyn
 test('an agent with a spoke to itself creates the objects of a work, and removes them with it', async (t) => {
   const { name } = await joined({ appliesManifests: true })
   const [namespace, config] = [hub.name(), { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'berth', namespace: hub.name() }, data: { depth: '12' } }]
+  const role = (apiGroup: string, resource: string) => ({
+    metadata: { name: hub.name(), labels: { 'open-cluster-management.io/aggregate-to-work': 'true' } },
+    rules: [{ apiGroups: [apiGroup], resources: [resource], verbs: ['get', 'create', 'update', 'patch', 'delete'] }],
+  })
+  const priority = { apiVersion: 'scheduling.k8s.io/v1', kind: 'PriorityClass', metadata: { name: hub.name() }, value: 1 }
+  await hub.client.create(manifestWorks, { metadata: { name: 'priority', namespace: name }, spec: { workload: { manifests: [priority] } } })
+  const forbidden = await until('the refusal', async () => ((found) => (found?.status === 'False' ? found : undefined))(conditionOf((await hub.client.get(manifestWorks, 'priority', name))!, 'Applied')))
+  t.regex(forbidden.message, /priorityclasses\.scheduling\.k8s\.io ".*" is forbidden: User "system:serviceaccount:open-cluster-management-agent:klusterlet-work-sa"/)
+  await hub.spoke.create(clusterRoles, role('scheduling.k8s.io', 'priorityclasses'))
+  await until('the application', async () => (isTrue((await hub.client.get(manifestWorks, 'priority', name))!, 'Applied') ? true : undefined))
+  await hub.spoke.create(clusterRoles, role('helm.toolkit.fluxcd.io', 'helmreleases'))
   await hub.client.create(manifestWorks, { metadata: { name: 'objects', namespace: name }, spec: { workload: { manifests: [config, { ...release('flux2'), metadata: { ...release('flux2').metadata, namespace } }] } } })
   const found = await until('the ConfigMap', () => hub.spoke.get(configMaps, 'berth', config.metadata.namespace))
   t.deepEqual(found.data, { depth: '12' })
@@ -216,6 +227,28 @@ test('a profile becomes one work for each feature set, with the version of the s
   await until('the works to be gone', async () => (Object.keys(await works()).length === 0 ? true : undefined))
 })
 
+test('a cluster without the claim of its identity keeps itself and those after it from their features', async (t) => {
+  const set = hub.name()
+  await hub.client.create(managedClusterSets, { metadata: { name: set }, spec: {} })
+  const { name } = await joined({ claims: { 'cluster.ace.info': 'x'.repeat(1025) } })
+  await hub.client.patch(managedClusters, { metadata: { name } }, { metadata: { labels: { [clusterSetLabel]: set } } })
+  const feature = (chart: string) => ({ featureSet: 'opscenter-core', chart: { name: chart, version: '2026.7.1', sourceRef: { name: 'charts' } } })
+  await hub.client.create(setProfiles, { metadata: { name: set }, spec: { features: { 'opscenter-features': feature('opscenter-features'), 'kube-ui-server': feature('kube-ui-server') } } })
+  await until('the error', async () => (hub.problems().includes(`profile ${set}: cluster info not found`) ? true : undefined))
+  t.is(await hub.client.get(profileBindings, name, name), undefined)
+})
+
+test('an agent with a name over 57 characters ignores its certificate', async (t) => {
+  const [long, short] = ['x', 'y'].map((end) => hub.name(`${'n'.repeat(57)}${end}`.slice(0, (end === 'x' ? 58 : 57) - hub.prefix.length)))
+  for (const name of [long!, short!]) {
+    await hub.agent(name)
+    await acceptSpoke(hub.client, name)
+  }
+  await clusterOf(short!, 'join', (each) => isTrue(each, joinedCondition))
+  await until('the certificate', async () => ((await requestsOf(hub.client, long!)).every(({ status }) => status?.certificate !== undefined) ? true : undefined))
+  t.false(isTrue((await hub.client.get(managedClusters, long!))!, joinedCondition))
+})
+
 test('an Account gets a service account with a token and its roles, which go with it', async (t) => {
   const name = hub.name('ace.user.7')
   await hub.client.create(accounts, { metadata: { name }, spec: { username: 'anna', uid: '7' } })
@@ -223,6 +256,7 @@ test('an Account gets a service account with a token and its roles, which go wit
   const secret = () => hub.client.get(secrets, `${name}-token`, accountNamespace)
   await until('the token', async () => ((await secret())?.data?.['token'] === undefined ? undefined : true))
   t.truthy(await hub.client.get(clusterRoleBindings, `${name}.proxy`))
+  t.deepEqual((await hub.client.get(clusterRoles, `${name}.impersonate`))?.rules[0]?.resourceNames, ['anna'])
   await hub.client.remove(accounts, { metadata: { name } })
   await gone('the token', secret)
   await gone('the binding', () => hub.client.get(clusterRoleBindings, `${name}.impersonate`))

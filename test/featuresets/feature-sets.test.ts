@@ -1,7 +1,7 @@
 import { expectStatus, type Person } from '../clusters/cluster-world.ts'
 import { needing } from '../support/components/needing.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
-import { chartOf, modelOf, startFeatureWorld, unique, type FeatureWorld } from './features-world.ts'
+import { appliedStatus, chartOf, modelOf, startFeatureWorld, unique, type FeatureWorld } from './features-world.ts'
 
 /**
  * Install, disable and update feature sets, and the versions of the suite, on a real kube-apiserver with the definitions of OCM. The
@@ -41,7 +41,7 @@ const boundSpoke = async (set: string, features?: object): Promise<string> => {
 test('install makes the profile, a repeated request changes nothing, new values replace the former ones; each change is recorded', async (t) => {
   const { set, featureSet, names: [name, other] } = await fresh(2)
   const first = { replicas: 2, nested: { kept: true, big: 5 }, list: [1.5] }
-  for (const _ of [1, 2]) t.is((await expectStatus(install(set, modelOf(featureSet, { [name]: first })), 200)).text, '')
+  for (const _ of [1, 2]) t.deepEqual((await expectStatus(install(set, modelOf(featureSet, { [name]: first })), 200)).json, { unservedClusters: [] })
   t.deepEqual((await installed(set))[name], { featureSet, chart: { name, version: '1.0.0', sourceRef: { kind: 'HelmRepository', name: 'charts' } }, values: first } as never)
   await expectStatus(install(set, modelOf(featureSet, { [name]: { nested: {} }, [other!]: undefined })), 200)
   t.deepEqual((await installed(set))[name]?.values, { nested: {} })
@@ -306,8 +306,80 @@ test.serial('the first install on a set adds the core features; they cannot be d
   for (const features of [[server], []]) {
     const answer = await world.ofSet('POST', set, '/disable-featureset', { clusterSet: set, featureSet: core, features })
     t.is(answer.status, 422)
-    t.regex(answer.json.message, new RegExp(`${server} is required`))
+    t.regex(answer.json.message, new RegExp(`${server} is required and cannot be disabled while others are installed: .*${name}`))
   }
+})
+
+test.serial('the core features go last, and with them the profile of the set, also of one that the hub makes itself', async (t) => {
+  await world.server.request('POST', '/apis/cluster.open-cluster-management.io/v1beta2/managedclustersets', { apiVersion: 'cluster.open-cluster-management.io/v1beta2', kind: 'ManagedClusterSet', metadata: { name: 'default' }, spec: {} })
+  for (const set of [await world.set(), 'default']) {
+    await expectStatus(install(set, modelOf(core, { [suite]: {}, [server]: {} })), 200)
+    t.is((await disable(set, core, [suite])).status, 422, 'the controllers do nothing with one of them')
+    await expectStatus(disable(set, core), 200)
+    t.is(await world.specOf('managedclustersetprofiles', { name: set }), undefined)
+    await expectStatus(disable(set, core), 200)
+  }
+})
+
+test('a work of a feature set that has no feature left is deleted, unless the spoke has one of its own', async (t) => {
+  const { set, featureSet, names: [name, other] } = await fresh(2)
+  const kept = await world.feature(await world.featureSet())
+  await world.profile(set, { [name]: { featureSet }, [other!]: { featureSet }, [kept]: { featureSet: 'another' } })
+  const [plain, own] = [await boundSpoke(set), await boundSpoke(set, { [name]: { featureSet, chart: chartOf(name) } })]
+  const labels = { 'cluster.appscode.com/profile': set }
+  for (const namespace of [plain, own]) for (const work of [featureSet, 'another']) await world.plant('manifestworks', { name: work, namespace, labels }, { workload: { manifests: [] } })
+  const works = (): Promise<readonly boolean[]> =>
+    Promise.all([[plain, featureSet], [plain, 'another'], [own, featureSet]].map(async ([namespace, work]) => (await world.specOf('manifestworks', { namespace: namespace!, name: work! })) !== undefined))
+  await expectStatus(disable(set, featureSet, [name]), 200)
+  t.deepEqual(await works(), [true, true, true])
+  await expectStatus(disable(set, featureSet), 200)
+  t.deepEqual(await works(), [false, true, true])
+})
+
+test('a cluster has the features of one set: a second set with it gets none, whichever has them first', async (t) => {
+  const { set, featureSet, names: [name] } = await fresh()
+  const team = unique('team')
+  const wide = await world.set({ clusterSelector: { selectorType: 'LabelSelector', labelSelector: { matchLabels: { team } } } })
+  const spoke = await world.plant('managedclusters', { name: unique('spoke'), labels: { team, 'cluster.open-cluster-management.io/clusterset': set } }, { hubAcceptsClient: true })
+  const outside = await world.plant('managedclusters', { name: unique('spoke'), labels: { team } }, { hubAcceptsClient: true })
+  const model = modelOf(featureSet, { [name]: {} })
+  await expectStatus(install(wide, model), 200)
+  const second = await install(set, model)
+  t.like(second, { status: 422, json: { code: 'FeaturesRefused' } })
+  t.is(second.json.message, `${spoke} is in the set ${wide} too, which has features. A cluster has those of one set: disable them there first.`)
+  await expectStatus(disable(wide, featureSet), 200)
+  await expectStatus(install(set, model), 200)
+  t.is((await install(wide, model)).status, 422)
+  await world.plant('managedclustersetprofiles', { name: wide }, { features: { [name]: { featureSet } } })
+  const added = await world.service.send('POST', `/api/v1/clusters/${world.org}/hub/clustersets/add`, { token: world.owner.token, body: { clusterSet: set, clusters: [outside] } })
+  t.like(added, { status: 422, json: { code: 'ClusterSetRefused' } })
+  t.regex(added.json.message, new RegExp(`is in the set ${wide} too`))
+})
+
+test('a spoke that the hub does not know the identity of is named in the answer', async (t) => {
+  const { set, featureSet, names: [name] } = await fresh()
+  const known = await world.spoke(set, undefined)
+  const unknown = await world.plant('managedclusters', { name: unique('spoke'), labels: { 'cluster.open-cluster-management.io/clusterset': set } }, { hubAcceptsClient: true })
+  const { json } = await expectStatus(install(set, modelOf(featureSet, { [name]: {} })), 200)
+  t.deepEqual((json as { unservedClusters: { name: string }[] }).unservedClusters.map((each) => each.name), [unknown])
+  t.regex(JSON.stringify(json), /does not report the claim cluster\.ace\.info/)
+  const status = (await expectStatus(world.ofSet('GET', set, `/sync-status/${name}`), 200)).json as { reasons: Record<string, string> }
+  t.regex(status.reasons[unknown] ?? '', /claim cluster\.ace\.info.*Its state is not known/)
+  t.regex(status.reasons[known] ?? '', /^Its agent does not report its features/)
+})
+
+test.serial('a spoke that has not applied the work with the suite, or is away, does not have its version', async (t) => {
+  const set = await world.set()
+  await world.profile(set, withSuite('v2.0.0'))
+  const spoke = await spokeAt(set, '', 'v2.0.0')
+  const check = async () => (await expectStatus(world.ofSet('GET', set, '/auto-update/check'), 200)).json as { possible: boolean; reason?: string }
+  t.deepEqual(await check(), { possible: true })
+  await world.plant('manifestworks', { name: core, namespace: spoke, labels: { 'cluster.appscode.com/profile': set } }, { workload: { manifests: [] } }, appliedStatus(false, 'helmreleases is forbidden'))
+  const failed = await check()
+  t.false(failed.possible)
+  t.regex(failed.reason ?? '', new RegExp(`${spoke}: Its agent could not apply what the hub has sent last\\. helmreleases is forbidden`))
+  t.like((await expectStatus(world.ofSet('GET', set, '/sync-status/suite-features-version'), 200)).json, { clusters: [{ name: spoke, version: '' }] })
+  t.regex((await world.ofSet('POST', set, '/auto-update')).json.message, /could not apply/)
 })
 
 test.serial('the core features leave the hub, so that other tests have a catalogue without them', async (t) => {

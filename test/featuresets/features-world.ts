@@ -37,7 +37,16 @@ export type Content = { readonly featureSet: string; readonly chart?: Chart; rea
 
 export const unique = (prefix: string): string => `${prefix}-${randomBytes(5).toString('hex')}`
 export const chartOf = (name: string, version = '1.0.0'): Chart => ({ name, version, sourceRef: { name: 'charts' } })
-export const claimsOf = (yaml: string): object => ({ clusterClaims: [{ name: 'features.ace.info', value: yaml }] })
+const condition = (type: string, status: string, message = '') => ({ type, status, reason: 'Test', message, lastTransitionTime: '2026-01-01T00:00:00Z' })
+
+/** The status of a spoke whose agent reports. Undefined: it makes no claim on its features. */
+export const claimsOf = (yaml: string | undefined): object => ({
+  conditions: [condition('ManagedClusterConditionAvailable', 'True')],
+  clusterClaims: [{ name: 'cluster.ace.info', value: 'clusterMetadata: {}' }, ...(yaml === undefined ? [] : [{ name: 'features.ace.info', value: yaml }])],
+})
+
+/** The status of a work whose present content is applied, or is not. */
+export const appliedStatus = (isApplied: boolean, message = '', generation = 1) => ({ conditions: [{ ...condition('Applied', isApplied ? 'True' : 'False', message), observedGeneration: generation }] })
 
 /** The values of the editor of a feature set, with a release for each feature. */
 export const modelOf = (featureSet: string, releases: Readonly<Record<string, object | undefined>>): object => ({
@@ -94,7 +103,7 @@ export const startFeatureWorld = async ({ hasFixedNames = false }: { readonly ha
     set: (spec: object = {}): Promise<string> => plant('managedclustersets', { name: unique('set') }, spec),
     /** A spoke of a set. Undefined: it makes no claim on its features. */
     spoke: async (set: string, claim: string | undefined, prefix = 'spoke'): Promise<string> =>
-      plant('managedclusters', { name: unique(prefix), labels: { 'cluster.open-cluster-management.io/clusterset': set } }, { hubAcceptsClient: true }, claim === undefined ? undefined : claimsOf(claim)),
+      plant('managedclusters', { name: unique(prefix), labels: { 'cluster.open-cluster-management.io/clusterset': set } }, { hubAcceptsClient: true }, claimsOf(claim)),
     featureSet: (spec: object = {}): Promise<string> => plant('featuresets', { name: unique('fs') }, { title: 'A set', description: 'Features', chart: { ...chartOf('set') }, ...spec }),
     feature: (featureSet: string, spec: object = {}, status?: object, name = unique('feature')): Promise<string> =>
       plant('features', { name }, { title: 'A feature', description: 'Does things', featureSet, chart: chartOf(name), ...spec }, status),

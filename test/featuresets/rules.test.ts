@@ -11,7 +11,7 @@ import { makeFeatureClaims, parseClaim } from '../../core/featuresets/claims.ts'
 import { parseModel, releasePrefix, planInstall, planRemoval, removeOperations, writeOperations } from '../../core/featuresets/rules.ts'
 import { featuresByClaim, missingFeatures } from '../../core/featuresets/profiles.ts'
 import { autoUpdateRefusal, isSameVersion } from '../../core/featuresets/suite.ts'
-import { isInStep, makeSyncComparison, rememberedRanges } from '../../core/featuresets/sync-status.ts'
+import { compareFeature, makeSyncComparison, rememberedRanges } from '../../core/featuresets/sync-status.ts'
 import type { FreeObject, Json } from '../../core/kernel/json.ts'
 import { isSameJson } from '../../core/kernel/json.ts'
 import { unwrap } from '../support/outcome.ts'
@@ -190,24 +190,38 @@ test('the same claim of many spokes is parsed once, also if it cannot be read; a
 test('the comparison of all features agrees with that of each one, and puts a spoke in at most one list', (t) => {
   const version = fc.constantFrom('', '1.0.0', '1.1.0', 'odd')
   const claim = fc.option(fc.record({ enabled: fc.dictionary(name, version).map((all) => new Map(Object.entries(all))), external: someNames.map((all) => new Set<string>(all)), disabled: fc.constant(new Set<string>()) }), { nil: undefined })
-  const spokes = fc.array(fc.record({ claim, unready: someNames.map((all) => new Set<string>(all)) }), { maxLength: 5 })
+  const spokes = fc.array(
+    fc.record({
+      claim,
+      unready: someNames.map((all) => new Set<string>(all)),
+      silence: fc.constantFrom(undefined, undefined, 'It is away.'),
+      isIdentified: fc.boolean(),
+      unapplied: fc.constantFrom(new Map<string, string>(), new Map([['one', 'It may not.']])),
+    }),
+    { maxLength: 5 },
+  )
   const wanted = fc.dictionary(name, fc.constantFrom('', '1.0.0', '^1.0', '>=2')).map((all) => new Map(Object.entries(all).map(([each, range]) => [each, { name: each, featureSet: 'one', version: range }])))
   fc.assert(fc.property(catalogue, wanted, spokes, (from, installed, all) => {
     const comparison = makeSyncComparison(installed, from, rememberedRanges(isInRange))
     all.forEach((spoke, index) => comparison.add(`s${index}`, spoke))
     const flat = new Map(Object.values(comparison.statuses()).flatMap((features) => Object.entries(features)))
     for (const each of pool) {
-      const steps = all.map((spoke) => isInStep(each, installed.get(each), spoke, isInRange))
-      const where = (step: boolean) => steps.flatMap((found, index) => (found === step ? [`s${index}`] : []))
-      const isShown = installed.has(each) || all.some((spoke) => spoke.claim !== undefined && where(false).length > 0 && isInStep(each, undefined, spoke, isInRange) === false)
-      t.deepEqual(flat.get(each), isShown ? { insyncClusters: where(true), outOfSyncClusters: where(false) } : undefined)
+      const steps = all.map((spoke) => compareFeature(each, installed.get(each), spoke, isInRange))
+      const where = (step: boolean) => steps.flatMap((found, index) => (found !== undefined && (found.reason === undefined) === step ? [`s${index}`] : []))
+      const isShown = installed.has(each) || all.some((spoke) => spoke.claim !== undefined && spoke.silence === undefined && compareFeature(each, undefined, spoke, isInRange) !== undefined)
+      const status = flat.get(each)
+      t.deepEqual(status === undefined ? undefined : [status.insyncClusters, status.outOfSyncClusters], isShown ? [where(true), where(false)] : undefined)
+      const explained = all.flatMap((spoke, index) => (steps[index] !== undefined && (steps[index]?.reason !== undefined || !spoke.isIdentified) ? [`s${index}`] : []))
+      if (status !== undefined) t.deepEqual(Object.keys(status.reasons ?? {}).sort(), explained)
     }
   }))
 })
 
+const reporting = { unready: new Set<string>(), silence: undefined, isIdentified: true, unapplied: new Map<string, string>() }
+
 test('a spoke is in step with a range that its version is in, and with any version if either is not known', (t) => {
   const at = (version: string, range: string) =>
-    isInStep('a', { name: 'a', featureSet: 'one', version: range }, { claim: { enabled: new Map([['a', version]]), external: new Set(), disabled: new Set() }, unready: new Set() }, isInRange)
+    compareFeature('a', { name: 'a', featureSet: 'one', version: range }, { ...reporting, claim: { enabled: new Map([['a', version]]), external: new Set(), disabled: new Set() } }, isInRange)?.reason === undefined
   for (const [version, range] of [['1.2.3', '1.2.3'], ['v1.2.3', '1.2.3'], ['1.2.3', '^1.0'], ['', '1.2.3'], ['1.2.3', ''], ['odd', 'odd']] as const) t.true(at(version, range), `${version} ${range}`)
   for (const [version, range] of [['1.2.3', '1.2.4'], ['2.0.0', '^1.0'], ['odd', '1.0.0'], ['1.0.0', 'odd']] as const) t.false(at(version, range), `${version} ${range}`)
 })
@@ -238,12 +252,13 @@ test('a required feature is missing unless it, or another one of its group, is e
 test('an automatic update is possible if all of at least one spoke have the latest version', (t) => {
   const version = fc.constantFrom('', 'v1.0.0', '1.0.0', 'v2.0.0')
   fc.assert(fc.property(version, fc.array(version, { maxLength: 40 }), (latest, versions) => {
-    const spokes = versions.map((each, index) => ({ name: `s${index}`, version: each }))
+    const spokes = versions.map((each, index) => ({ name: `s${index}`, version: each, reason: undefined }))
     return (autoUpdateRefusal(latest, spokes) === undefined) === (latest !== '' && spokes.length > 0 && spokes.every((each) => isSameVersion(each.version, latest)))
   }))
   t.true(isSameVersion('v1.0.0', '1.0.0'))
   t.false(isSameVersion('v1.0.0', '1.0.1'))
-  t.regex(autoUpdateRefusal('2', Array.from({ length: 25 }, (_, index) => ({ name: `s${index}`, version: '1' }))) ?? '', /s19 and 5 more\.$/)
+  t.regex(autoUpdateRefusal('2', Array.from({ length: 25 }, (_, index) => ({ name: `s${index}`, version: '1', reason: undefined }))) ?? '', /s19 and 5 more\.$/)
+  t.regex(autoUpdateRefusal('2', [{ name: 'a', version: '', reason: 'It is away.' }]) ?? '', /of the suite: a\. a: It is away\.$/)
 })
 
 test('equal JSON is equal in any order of keys', (t) => {

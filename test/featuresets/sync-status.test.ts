@@ -1,6 +1,6 @@
 import { expectStatus } from '../clusters/cluster-world.ts'
 import { needing } from '../support/components/needing.ts'
-import { chartOf, claimsOf, startFeatureWorld, unique, type FeatureWorld } from './features-world.ts'
+import { appliedStatus, chartOf, claimsOf, startFeatureWorld, unique, type FeatureWorld } from './features-world.ts'
 
 /** The catalogue and the sync status of cluster sets, on a real kube-apiserver with the definitions of OCM. */
 const test = needing('kubernetes')
@@ -52,8 +52,10 @@ test('a spoke is in sync if it has the installed feature in the installed versio
   const broken = await world.spoke(set, 'enabledFeatures: {a: [\n', 'f')
   const wrong = await world.spoke(set, 'enabledFeatures: 7\n', 'g')
   await world.spoke(await world.set(), `enabledFeatures: [${pinned}]\n`, 'elsewhere')
-  const ofPinned = { insyncClusters: [same, list], outOfSyncClusters: [older, external, silent, broken, wrong] }
-  const ofLoose = { insyncClusters: [same, list], outOfSyncClusters: [older, external, silent, broken, wrong] }
+  const unreported = Object.fromEntries([silent, broken, wrong].map((name) => [name, 'Its agent does not report its features, or not in a form that can be read.']))
+  const lists = { insyncClusters: [same, list], outOfSyncClusters: [older, external, silent, broken, wrong] }
+  const ofPinned = { ...lists, reasons: { ...unreported, [older]: 'It has version 1.1.0, and the cluster set 1.2.0.', [external]: 'The feature was installed on it by other means.' } }
+  const ofLoose = { ...lists, reasons: { ...unreported, [older]: 'It does not have the feature.', [external]: 'It does not have the feature.' } }
   t.deepEqual((await expectStatus(world.ofSet('GET', set, `/sync-status/${pinned}`), 200)).json, ofPinned)
   t.deepEqual((await expectStatus(world.ofSet('GET', set, `/sync-status/${loose}`), 200)).json, ofLoose)
   t.deepEqual((await expectStatus(world.ofSet('GET', set, '/sync-status/all-features'), 200)).json, { [featureSet]: { [pinned]: ofPinned, [loose]: ofLoose } })
@@ -63,7 +65,7 @@ test('a spoke that has a feature which is not installed on the set is out of syn
   const { set, featureSet, pinned, loose, other } = await setWithFeatures()
   const inStep = await world.spoke(set, `enabledFeatures: [${pinned}, ${loose}]\n`, 'a')
   const stray = await world.spoke(set, `enabledFeatures: [${pinned}, ${loose}, ${other}, unheard-of]\n`, 'b')
-  const ofOther = { insyncClusters: [], outOfSyncClusters: [stray] }
+  const ofOther = { insyncClusters: [], outOfSyncClusters: [stray], reasons: { [stray]: 'It has the feature, which is not installed on the cluster set.' } }
   t.deepEqual((await expectStatus(world.ofSet('GET', set, `/sync-status/${other}`), 200)).json, ofOther)
   const both = { insyncClusters: [inStep, stray], outOfSyncClusters: [] }
   t.deepEqual((await expectStatus(world.ofSet('GET', set, '/sync-status/all-features'), 200)).json, { [featureSet]: { [pinned]: both, [loose]: both, [other]: ofOther } })
@@ -78,9 +80,9 @@ test('a release that is reported as not ready is out of sync, as the work of its
     conditions: [],
     statusFeedback: { values: [{ name: 'Ready', fieldValue: { type: 'String', string: ready } }] },
   })
-  const status = { resourceStatus: { manifests: [feedback(pinned, 'False'), feedback(loose, 'True')] } }
+  const status = { ...appliedStatus(true), resourceStatus: { manifests: [feedback(pinned, 'False'), feedback(loose, 'True')] } }
   await world.plant('manifestworks', { name: featureSet, namespace: spoke, labels: { 'cluster.appscode.com/profile': set } }, { workload: { manifests: [] } }, status)
-  const [ready, unready] = [{ insyncClusters: [spoke], outOfSyncClusters: [] }, { insyncClusters: [], outOfSyncClusters: [spoke] }]
+  const [ready, unready] = [{ insyncClusters: [spoke], outOfSyncClusters: [] }, { insyncClusters: [], outOfSyncClusters: [spoke], reasons: { [spoke]: 'The release of the feature is not ready.' } }]
   t.deepEqual((await expectStatus(world.ofSet('GET', set, `/sync-status/${pinned}`), 200)).json, unready)
   t.deepEqual((await expectStatus(world.ofSet('GET', set, `/sync-status/${loose}`), 200)).json, ready)
   t.deepEqual((await expectStatus(world.ofSet('GET', set, '/sync-status/all-features'), 200)).json[featureSet], { [pinned]: unready, [loose]: ready })
@@ -100,8 +102,42 @@ test('a set without a profile, without spokes and without features of its own ha
   const set = await world.set()
   t.deepEqual((await expectStatus(world.ofSet('GET', set, '/sync-status/all-features'), 200)).json, {})
   t.deepEqual((await expectStatus(world.ofSet('GET', set, '/sync-status/suite-features-version'), 200)).json, { clusterSetVersion: '', clusters: [] })
-  t.deepEqual((await expectStatus(world.ofSet('GET', set, '/auto-update/check'), 200)).json, { possible: false })
+  t.deepEqual((await expectStatus(world.ofSet('GET', set, '/auto-update/check'), 200)).json, { possible: false, reason: 'The cluster set has no spokes.' })
 })
+
+test('a work that is not applied at its generation is out of sync, with any feedback of an earlier one', async (t) => {
+  const { set, featureSet, pinned } = await setWithFeatures()
+  const spoke = await world.spoke(set, `enabledFeatures: [${pinned}]\n`)
+  await world.server.request('POST', '/api/v1/namespaces', { metadata: { name: spoke } })
+  const feedback = {
+    resourceMeta: { ordinal: 0, group: 'helm.toolkit.fluxcd.io', kind: 'HelmRelease', resource: 'helmreleases', name: pinned },
+    conditions: [],
+    statusFeedback: { values: [{ name: 'Ready', fieldValue: { type: 'String', string: 'True' } }] },
+  }
+  const path = `/apis/work.open-cluster-management.io/v1/namespaces/${spoke}/manifestworks/${featureSet}`
+  const report = async (status: object) => world.server.request('PATCH', `${path}/status`, { status: { ...status, resourceStatus: { manifests: [feedback] } } }, { contentType: 'application/merge-patch+json' })
+  const shown = async () => (await expectStatus(world.ofSet('GET', set, `/sync-status/${pinned}`), 200)).json as { insyncClusters: string[]; reasons?: Record<string, string> }
+  await world.plant('manifestworks', { name: featureSet, namespace: spoke, labels: { 'cluster.appscode.com/profile': set } }, { workload: { manifests: [] } }, { resourceStatus: { manifests: [feedback] } })
+  t.is((await shown()).reasons?.[spoke], 'Its agent has not applied what the hub has sent last.')
+  await report(appliedStatus(true))
+  t.deepEqual(await shown(), { insyncClusters: [spoke], outOfSyncClusters: [] } as never)
+  await report(appliedStatus(false, 'Failed to apply manifest work'))
+  t.is((await shown()).reasons?.[spoke], 'Its agent could not apply what the hub has sent last. Failed to apply manifest work')
+  await report(appliedStatus(true, '', 0))
+  t.deepEqual((await shown()).insyncClusters, [])
+  t.deepEqual((await expectStatus(world.ofSet('GET', set, '/sync-status/all-features'), 200)).json[featureSet][pinned], await shown())
+})
+
+test('a spoke that its hub does not see as available is unknown, and not in sync', async (t) => {
+  const { set, pinned } = await setWithFeatures()
+  const spoke = await world.spoke(set, `enabledFeatures: [${pinned}]\n`)
+  const shown = async () => (await expectStatus(world.ofSet('GET', set, `/sync-status/${pinned}`), 200)).json as { insyncClusters: string[]; reasons?: Record<string, string> }
+  t.deepEqual((await shown()).insyncClusters, [spoke])
+  const gone = { type: 'ManagedClusterConditionAvailable', status: 'Unknown', reason: 'ManagedClusterLeaseUpdateStopped', message: 'Registration agent stopped updating its lease.', lastTransitionTime: '2026-01-01T00:00:00Z' }
+  await world.server.request('PATCH', `/apis/cluster.open-cluster-management.io/v1/managedclusters/${spoke}/status`, { status: { conditions: [gone] } }, { contentType: 'application/merge-patch+json' })
+  t.deepEqual(await shown(), { insyncClusters: [], outOfSyncClusters: [spoke], reasons: { [spoke]: 'Its state is not known: the hub does not see it as available. Registration agent stopped updating its lease.' } } as never)
+})
+
 
 test('a set, a feature or a name that cannot exist is 404', async (t) => {
   const reads = ['/featuresets', '/sync-status/all-features', '/sync-status/suite-features-version', '/sync-status/backup', '/auto-update/check']

@@ -14,7 +14,7 @@ test.before(async () => {
 test.after.always(() => world?.service.stop())
 
 interface Account {
-  readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>>; readonly resourceVersion: string }
+  readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>>; readonly annotations?: Readonly<Record<string, string>>; readonly resourceVersion: string }
   readonly spec: { readonly username: string; readonly uid: string; readonly groups?: Readonly<Record<string, readonly string[]>>; readonly extra?: object }
 }
 const accounts = async (): Promise<readonly Account[]> => ((await world.must('GET', api)) as unknown as { items: readonly Account[] }).items
@@ -35,18 +35,21 @@ test('each member has an account; what changes nothing is not recorded', async (
   const team = ((await expectStatus(world.service.send('GET', `/api/v1/teams/${teamId}`, { token: world.owner.token }), 200)).json as { name: string }).name
   const account = await find(`ace.user.${one.id}`)
   const orgId = ((await expectStatus(world.service.send('GET', `/api/v1/orgs/${world.org}`, { token: world.owner.token }), 200)).json as { id: number }).id
-  t.like(account?.spec, { username: one.login, uid: String(one.id), groups: { [String(orgId)]: [team] }, extra: { 'ace.appscode.com/org-id': [String(orgId)] } })
+  t.like(account?.spec, { username: `ace.user.${one.id}`, uid: String(one.id), groups: { [String(orgId)]: [team] }, extra: { 'ace.appscode.com/org-id': [String(orgId)] } })
   t.deepEqual((await accounts()).map(({ metadata }) => metadata.name).sort(), [...[own, one, two].map(({ id }) => `ace.user.${id}`), 'ace.sa.builder', 'someone-else', 'ace.user.999998'].sort())
   t.deepEqual(await synced(), [{ applied: 3, removed: 0 }])
   await expectStatus(sync(), 200)
   t.deepEqual(await synced(), [{ applied: 3, removed: 0 }])
   t.is((await find(`ace.user.${one.id}`))?.metadata.resourceVersion, account?.metadata.resourceVersion)
 
-  // A new login leaves the name of the account; a former member loses it.
+  t.is(account?.metadata.annotations?.['moorage/login'], one.login)
+
+  // A new login leaves the name of the account and of its user; a former member loses it.
   await expectStatus(world.service.send('POST', `/api/v1/admin/users/${one.login}/rename`, { token: world.service.adminToken, body: { new_username: `${one.login}-x` } }), 204)
   await expectStatus(world.service.send('DELETE', `/api/v1/orgs/${world.org}/members/${two.login}`, { token: world.owner.token }), 204)
   await expectStatus(sync(), 200)
-  t.is((await find(`ace.user.${one.id}`))?.spec.username, `${one.login}-x`)
+  t.is((await find(`ace.user.${one.id}`))?.spec.username, `ace.user.${one.id}`, 'the name under which requests through the gateway arrive')
+  t.is((await find(`ace.user.${one.id}`))?.metadata.annotations?.['moorage/login'], `${one.login}-x`)
   t.is(await find(`ace.user.${two.id}`), undefined)
   t.truthy(await find('ace.user.999998'))
   t.deepEqual((await synced()).find(({ removed }) => removed === 1), { applied: 1, removed: 1 })
@@ -62,7 +65,7 @@ test('an account of other origin with the name of a member’s is not changed', 
   t.is((await find(name))?.spec.username, name)
   await world.must('DELETE', `${api}/${name}`)
   await expectStatus(sync(), 200)
-  t.is((await find(name))?.spec.username, person.login)
+  t.is((await find(name))?.metadata.annotations?.['moorage/login'], person.login)
 })
 
 test('members who join and leave during several runs: the last run has the last state', async (t) => {
@@ -89,7 +92,7 @@ test('in the account of a person, the person is the only member', async (t) => {
   await expectStatus(importCluster(world.service.send, person.token, person.login, 'own', world.cluster.kubeconfig()), 200)
   await expectStatus(sync(person, `${person.login}/own`), 200)
   const { id } = await userOf(person)
-  t.like((await find(`ace.user.${id}`))?.spec, { username: person.login, uid: String(id), extra: { 'ace.appscode.com/org-id': [String(id)] } })
+  t.like((await find(`ace.user.${id}`))?.spec, { username: `ace.user.${id}`, uid: String(id), extra: { 'ace.appscode.com/org-id': [String(id)] } })
 })
 
 test('syncing needs its own right; for another organization the hub does not exist', async (t) => {

@@ -96,4 +96,6 @@ test('of 20 hubs 3 hang, 1 refuses and 1 is gone: the list is whole, and the res
   const { json: listed } = await asked
   const answered = (index: number): boolean => ![...hanging, 5, 6].includes(index)
   t.deepEqual(listed.map(({ spokeClusters }: { spokeClusters: number }) => spokeClusters), hubs.map((_, index) => (answered(index) ? index : 0)))
+  const unknown = ['spokeClusters', 'addOns', 'clusterNode']
+  t.deepEqual(listed.map(({ unknownCounts }: { unknownCounts?: string[] }) => unknownCounts), hubs.map((_, index) => (answered(index) ? undefined : unknown)))
 })

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { needing } from '../support/components/needing.ts'
 import { managedClusterAddOns, managedClusters, manifestWorks, namespaces, signingRequests } from '../support/hub/api/kinds.ts'
 import { cleanupPriorityAnnotation, clusterNameLabel, clusterSetLabel } from '../support/hub/api/ocm-names.ts'
@@ -77,13 +78,29 @@ test('works of a dead agent stay and the task waits; a cancel ends it, and force
   await expectStatus(world.service.send('POST', `/api/v1/tasks/${waiting.id}/cancel`, { token: world.owner.token }), 202)
   const cancelled = await ended(name)
   t.is(cancelled.state, 'cancelled')
-  t.regex(cancelled.message, /Stopped after "Remove the add-ons"/)
+  t.regex(cancelled.message, /^Stopped in "Remove the works"\. The hub still has the cluster, in no cluster set, with 1 work, being deleted\. .* The same request continues\.$/)
   await expectStatus(remove(name, { force: true }), 200)
   await expectStatus(remove(name, { force: true }), 200)
   const forced = await until('the second task', async () => ((found) => (found.id === cancelled.id ? undefined : found))(await world.task('spokes.remove', name)))
   const done = await until('its end', async () => ((found) => (found.id === forced.id ? found : undefined))(await ended(name)))
   t.is(done.state, 'succeeded', JSON.stringify(done))
   t.deepEqual(await worksOf(name), [])
+})
+
+test('a cancelled removal is in the record of the spoke, until it is continued', async (t) => {
+  const { name, agent } = await world.joined({ claims: { 'id.k8s.io': randomUUID() } })
+  await expectStatus(world.post('import-spoke', { basicInfo: { name } }), 200)
+  t.is((await world.ended('spokes.import', name)).state, 'succeeded')
+  await world.hub.client.create(manifestWorks, workOf(name, 'held'))
+  await until('the agent to hold the work', async () => ((await world.hub.client.get(manifestWorks, 'held', name))?.metadata.finalizers?.length ? true : undefined))
+  await agent.stop()
+  await expectStatus(remove(name), 200)
+  await until('the work to be deleted', async () => ((await world.hub.client.get(manifestWorks, 'held', name))?.metadata.deletionTimestamp === undefined ? undefined : true))
+  const shown = async () => (await expectStatus(world.service.send('GET', `/api/v1/clusters/${world.org}/${name}`, { token: world.owner.token }), 200)).json as { status: { message: string } }
+  await expectStatus(world.service.send('POST', `/api/v1/tasks/${(await world.task('spokes.remove', name)).id}/cancel`, { token: world.owner.token }), 202)
+  t.is((await ended(name)).state, 'cancelled')
+  t.regex((await shown()).status.message, /^The removal from the hub was cancelled\. Stopped in "Remove the works"\. The hub still has the cluster/)
+  await world.hub.client.patch(manifestWorks, { metadata: { name: 'held', namespace: name } }, { metadata: { finalizers: null } })
 })
 
 test('force leaves a live agent the time to remove what its works applied', async (t) => {

@@ -6,6 +6,7 @@ import type { ClusterStore } from '../ports.ts'
 import type { Cluster } from '../types.ts'
 import type { ClusterInfoReader, Hub, HubKey, HubKind, HubObject, Hubs, SpokeHubs } from './ports.ts'
 import { clusterSetLabel, managedClusterKind } from './ports.ts'
+import { makeSpokeSupplies } from './spoke-needs.ts'
 import { agentNamespace, bootstrapSecret, claimedUid, configMapKind, isAccepted, klusterletKind, publicNamespace, secretKind } from './types.ts'
 
 /** The kubeconfigs of agents: the one that the hub has given them, and the one with which they asked to join. */
@@ -120,16 +121,22 @@ const patienceMilliseconds = 2_500
 
 /**
  * Reads from the hub of a cluster in which cluster set it is. Returns empty text if it is in none, or the hub does not manage it, and
- * undefined if that is not known: no hub is recorded, the caller may not view it, or it does not respond.
+ * undefined if that is not known: no hub is recorded, the caller may not view it, or it does not respond. A spoke that the hub does not
+ * know the identity of gets what is missing on it: releases before did not write that.
  */
-export const makeReadSetOfSpoke = ({ authorizer, clusters, hubs }: { readonly authorizer: Authorizer; readonly clusters: Pick<ClusterStore, 'findByUid'>; readonly hubs: Hubs }) =>
-  async (call: SignedInCall<never>, { ownerId, hubClusterUid, managedClusterName: name }: Cluster): Promise<string | undefined> => {
+export const makeReadSetOfSpoke = ({ authorizer, clusters, hubs }: { readonly authorizer: Authorizer; readonly clusters: Pick<ClusterStore, 'findByUid'>; readonly hubs: Hubs }) => {
+  const { supply } = makeSpokeSupplies({ authorizer, hubs })
+  return async (call: SignedInCall<never>, cluster: Cluster): Promise<string | undefined> => {
+    const { ownerId, hubClusterUid, managedClusterName: name } = cluster
     const record = hubClusterUid === '' || name === '' ? undefined : await clusters.findByUid(ownerId, hubClusterUid)
     if (record === undefined) return undefined
     const grant = await authorizer.authorize(call.principal, { type: 'hub', account: record.ownerName, name: record.name }, 'can_view')
     if (isLeft(grant)) return undefined
     const hub = await hubs.open({ ...call, signal: AbortSignal.timeout(patienceMilliseconds) }, grant.right)
     const managed = isLeft(hub) ? hub : await hub.right.get(managedClusterKind, { name })
-    return isLeft(managed) ? undefined : textAt(managed.right?.body, 'metadata', 'labels', clusterSetLabel)
+    if (isLeft(managed)) return undefined
+    if (managed.right !== undefined) await supply(call, cluster, managed.right)
+    return textAt(managed.right?.body, 'metadata', 'labels', clusterSetLabel)
   }
+}
 export type ReadSetOfSpoke = ReturnType<typeof makeReadSetOfSpoke>

@@ -11,7 +11,7 @@ import type { Entropy } from '../../kernel/secret.ts'
 import type { ClusterAnswer, ClusterApi, ClusterConnections, ClusterRequest } from '../ports.ts'
 import { ClusterUnreachable, CredentialRefused } from '../ports.ts'
 import { impersonated, makeRequestAs } from '../proxy/requests.ts'
-import type { Edited, Hub, HubChangeFailure, HubEdit, HubKey, HubKind, HubObject, HubReadFailure, HubSelection, Hubs } from './ports.ts'
+import type { Edited, Hub, HubChangeFailure, HubEdit, HubKey, HubKind, HubObject, HubReadFailure, HubRight, HubSelection, Hubs } from './ports.ts'
 import { HubConflict, HubDenied, HubRefused, NotAHub } from './ports.ts'
 
 /**
@@ -64,6 +64,12 @@ const missingRight = ({ json }: ClusterAnswer): string => {
   return /^[a-z]+\/[a-z]+$/.test(kind) ? ` It needs the right on ${kind} ${textAt(json, 'details', 'name')}`.trimEnd() + '.' : ''
 }
 
+/** Returns which webhook of the hub failed, and why; empty if none did. */
+const failedWebhook = ({ json }: ClusterAnswer): string => {
+  const message = statusMessage(json)
+  return /failed calling webhook "/.test(message) ? ` ${message}` : ''
+}
+
 /** How failures are reported. */
 interface Wording {
   readonly what: 'hub' | 'spoke'
@@ -80,7 +86,7 @@ const readFailure = (verb: string, { plural }: HubKind, { what, isCaller }: Word
       ? HubDenied(`The ${what} does not let you ${verb} ${plural}.${missingRight(answer)}`)
       : CredentialRefused(`The ${what} does not let the stored credential ${verb} ${plural}.${missingRight(answer)}`)
   if (status === 429) return ClusterUnreachable(`The ${what} is overloaded. Try again later.`)
-  return ClusterUnreachable(`The ${what} answered ${status} to a request to ${verb} ${plural}.`)
+  return ClusterUnreachable(`The ${what} answered ${status} to a request to ${verb} ${plural}.${failedWebhook(answer)}`)
 }
 
 /** Returns the failure of an answer that a change does not expect. */
@@ -152,6 +158,27 @@ const makeCount = (read: Send, wording: Wording): Hub['count'] => async (kind) =
   return isLeft(pages) ? pages : right(pages.right.reduce((sum, objects) => sum + objects, 0))
 }
 
+const accessReviewKind: HubKind = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', plural: 'selfsubjectaccessreviews' }
+
+const reviewOf = ({ verb, kind: { apiVersion, plural }, namespace }: HubRight): FreeObject => {
+  const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : ''
+  const { apiVersion: version, kind } = accessReviewKind
+  return { apiVersion: version, kind, spec: { resourceAttributes: { verb, group, resource: plural, ...definedFields({ namespace }) } } }
+}
+
+const makeLacking = (read: Send, wording: Wording): Hub['lacking'] => async (rights) => {
+  const target = hubPath(accessReviewKind)
+  const answers = await Promise.all(rights.map((each) => read({ method: 'POST', target, limitBytes: maxPageBytes, ...jsonBody(reviewOf(each)) })))
+  const lacking: HubRight[] = []
+  for (const [index, answer] of answers.entries()) {
+    if (isLeft(answer)) return answer
+    const allowed = at(answer.right.json, 'status', 'allowed')
+    if (typeof allowed !== 'boolean') return left(readFailure('create', accessReviewKind, wording, answer.right))
+    if (!allowed) lacking.push(rights[index] as HubRight)
+  }
+  return right(lacking)
+}
+
 interface HubAccess {
   /** Ends when the client disconnects. */
   readonly read: Send
@@ -210,6 +237,7 @@ const hubOf = (about: Pick<Hub, 'id' | 'ownerId' | 'name'>, { read, change: send
     ...about,
     get,
     count: makeCount(read, wording),
+    lacking: makeLacking(read, wording),
 
     async list(kind, selection = {}) {
       const pages = await listPages(read, kind, selection, wording, objectsOf)
@@ -266,8 +294,8 @@ const hubOf = (about: Pick<Hub, 'id' | 'ownerId' | 'name'>, { read, change: send
     replaceWithin: (kind, object, subresource, body) =>
       sendObject(kind, 'update', { method: 'PUT', target: `${hubPath(kind, keyOf(object))}/${subresource}`, ...jsonBody(body) }),
 
-    async remove(kind, object) {
-      const preconditions = { uid: object.uid }
+    async remove(kind, object, { asRead } = { asRead: false }) {
+      const preconditions = { uid: object.uid, ...(asRead ? { resourceVersion: object.resourceVersion } : {}) }
       const answer = await send({ method: 'DELETE', target: hubPath(kind, keyOf(object)), ...jsonBody({ apiVersion: 'v1', kind: 'DeleteOptions', preconditions }) })
       if (isLeft(answer)) return answer
       if (answer.right.status === 200 || answer.right.status === 202) return right(true)

@@ -61,6 +61,13 @@ export interface HubKey {
   readonly name: string
 }
 
+/** What a request may need to be allowed to do. */
+export interface HubRight {
+  readonly verb: string
+  readonly kind: HubKind
+  readonly namespace?: string
+}
+
 /** An object as the hub returned it. */
 export interface HubObject extends Required<HubKey> {
   readonly uid: string
@@ -115,6 +122,8 @@ export interface Hub {
   count(kind: HubKind): Outcome<HubReadFailure, number>
   /** Returns undefined if the object does not exist. */
   get(kind: HubKind, key: HubKey): Outcome<HubReadFailure, HubObject | undefined>
+  /** Returns those of the rights that the cluster does not give to these requests. */
+  lacking(rights: readonly HubRight[]): Outcome<HubReadFailure, readonly HubRight[]>
   /** Creates an object. An existing one stays as it is: the caller must compare it. */
   create(kind: HubKind, key: HubKey, content: FreeObject): Outcome<HubChangeFailure, Created>
   /**
@@ -140,8 +149,11 @@ export interface Hub {
    * undefined if it does not exist. HubConflict: it was changed since.
    */
   replaceWithin(kind: HubKind, object: HubObject, subresource: string, body: FreeObject): Outcome<HubChangeFailure, HubObject | undefined>
-  /** Deletes exactly this object, not another one that has its name by now. Returns true if it was deleted by this call. */
-  remove(kind: HubKind, object: HubObject): Outcome<HubChangeFailure, boolean>
+  /**
+   * Deletes exactly this object, not another one that has its name by now, and with `asRead` only if it is still as it was read. Returns
+   * true if it was deleted by this call.
+   */
+  remove(kind: HubKind, object: HubObject, options?: { readonly asRead: boolean }): Outcome<HubChangeFailure, boolean>
 }
 
 /** Opens hubs on behalf of callers, for other parts. */
@@ -188,6 +200,30 @@ export interface SpokeHubs {
   nameByAgents(call: SignedInCall<never>, cluster: Cluster, hubUid: string): Promise<string | undefined>
 }
 export const SpokeHubsToken = token<SpokeHubs>('clusters.SpokeHubs')
+
+/** A spoke, as the controllers of its hub know it. */
+export interface SpokeIdentity {
+  /** The UID of the namespace kube-system. */
+  readonly uid: string
+  /** The name of its ManagedCluster. */
+  readonly name: string
+  readonly managers: Cluster['managers']
+}
+
+/** Writes what the controllers of a hub need on a spoke, for other parts. */
+export interface SpokeSupplies {
+  /**
+   * Writes the claims with the UID and the identity of a spoke, which its agents report to the hub but do not make, and the rights of the work
+   * agent for feature sets. What exists stays, unless this service has made it. A spoke whose agents have no claims gets the rights only.
+   */
+  write(spoke: Hub, identity: SpokeIdentity): Outcome<HubChangeFailure, void>
+  /**
+   * Does the same for a spoke that its hub does not know the identity of, with the credential of its record. Returns true if it was written: a
+   * record without a credential, a spoke that does not respond, and one that refuses are left as they are.
+   */
+  supply(call: SignedInCall<never>, record: Cluster, managed: HubObject): Promise<boolean>
+}
+export const SpokeSuppliesToken = token<SpokeSupplies>('clusters.SpokeSupplies')
 
 export type SpokeRemovalFailure = HubReadFailure | SubmitFailure | Failure<'AccessDenied'>
 

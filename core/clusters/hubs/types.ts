@@ -42,6 +42,8 @@ export const distribution = {
   profileSetPrefix: 'cp-',
   /** The add-on that installs the GitOps engine on a spoke. */
   gitOpsAddOn: 'fluxcd-addon',
+  /** The claim of a spoke with its name, UID and managers, as YAML. The controllers give features to no cluster set with a spoke that lacks it. */
+  infoClaim: 'cluster.ace.info',
   /** The claim of a spoke that lists its features, as YAML. */
   featuresClaim: 'features.ace.info',
   /** The label on objects that come from a set profile; the value is its name. */
@@ -77,6 +79,20 @@ export const klusterletKind: HubKind = { apiVersion: 'operator.open-cluster-mana
 /** The objects that a hub sends to a spoke, in the namespace of the spoke, and what the spoke reports of them. */
 export const manifestWorkKind: HubKind = { apiVersion: 'work.open-cluster-management.io/v1', kind: 'ManifestWork', plural: 'manifestworks' }
 
+/** On a spoke: what the agents report to the hub as `status.clusterClaims`. */
+export const clusterClaimKind: HubKind = { apiVersion: 'cluster.open-cluster-management.io/v1alpha1', kind: 'ClusterClaim', plural: 'clusterclaims' }
+export const clusterRoleKind: HubKind = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', plural: 'clusterroles' }
+
+/** On objects that this service makes on hubs and spokes. */
+export const managedByLabel = 'app.kubernetes.io/managed-by'
+export const managedByValue = 'moorage'
+
+/** Reports whether this service has made an object. */
+export const isMadeByUs = ({ body }: Pick<HubObject, 'body'>): boolean => textAt(body, 'metadata', 'labels', managedByLabel) === managedByValue
+
+/** The cluster role on a spoke with the rights that the work agent needs for feature sets. */
+export const workRoleName = 'moorage:feature-releases'
+
 /** Where the operator of the agents is on a spoke, and the bootstrap account on a hub. */
 export const operatorNamespace = 'open-cluster-management'
 /** Where the agents are on a spoke, unless their Klusterlet says otherwise. */
@@ -94,6 +110,9 @@ export const claimText = ({ body }: Pick<HubObject, 'body'>, name: string): stri
   const claim = listAt(body, 'status', 'clusterClaims').find((each) => textAt(each, 'name') === name)
   return claim === undefined ? undefined : textAt(claim, 'value')
 }
+
+/** Reports whether a hub knows the identity of a spoke: its controllers give features to no other. */
+export const isIdentified = (managed: Pick<HubObject, 'body'>): boolean => claimText(managed, distribution.infoClaim) !== undefined
 
 /** Returns the UID that a spoke claims; empty if its agent does not publish it, as that of a plain spoke. */
 export const claimedUid = (cluster: Pick<HubObject, 'body'>): string => claimText(cluster, uidClaim) ?? ''

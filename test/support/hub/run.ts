@@ -58,7 +58,10 @@ async function startExample(hub: TestHub, { spokes, clusters }: HubArguments): P
   await client.createIfMissing(managedClusterSets, { metadata: { name: exampleSet }, spec: {} })
   const names = Array.from({ length: spokes }, (_, index) => `spoke-${index + 1}`)
   // They share one API server, so each claims a UID of its own.
-  for (const name of names) await hub.agent(name, { claims: { 'id.k8s.io': randomUUID() } })
+  for (const name of names) {
+    const uid = randomUUID()
+    await hub.agent(name, { claims: { 'id.k8s.io': uid, 'cluster.ace.info': `clusterMetadata: {uid: ${uid}, name: ${name}, clusterManagers: [OCMSpoke]}` } })
+  }
   await Promise.all(names.slice(0, -1).map(async (name) => {
     await acceptSpoke(client, name)
     await client.patch(managedClusters, { metadata: { name } }, { metadata: { labels: { [clusterSetLabel]: exampleSet } } })

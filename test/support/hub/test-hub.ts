@@ -32,8 +32,11 @@ export interface TestHubOptions {
   readonly klusterletAgents?: AgentOptions
   /** The checks of OCM's webhooks: rights to accept, join and bind. Off by default. */
   readonly webhooks?: boolean
-  /** The gate DefaultClusterSet: a cluster without a set is in `default`. Off by default, on in a real hub. */
-  readonly defaultClusterSet?: boolean
+  /**
+   * The gate DefaultClusterSet: a cluster without a set is in `default`. Off by default, on in a real hub. A text is the suffix of another set, for a hub
+   * that shares its API server: only the sets of its own names have features.
+   */
+  readonly defaultClusterSet?: boolean | string
   /** A server in front of the hub that has the cluster gateway, too. Off by default. */
   readonly gateway?: boolean
   /** Accounts that get a service account and its token. None by default: their names are the same in all test files. */
@@ -43,7 +46,12 @@ export interface TestHubOptions {
 /** Options of an agent that the hub does not fill in itself. */
 export type AgentOptions = Partial<Omit<SpokeAgentOptions, 'cluster' | 'hub' | 'onProblem'>>
 
-/** The controllers of Open Cluster Management, and agents of spokes, on a real API server. */
+/**
+ * The controllers of Open Cluster Management, and agents of spokes, on a real API server. What is not as in a real hub: agents without
+ * `appliesManifests` report works as applied; agents report the features of their works, which a program on the spoke does there; feature
+ * works need no ManifestWorkReplicaSets and no charts; the definition of ClusterClaims is on a spoke before its agents; garbage collection,
+ * namespaces, token Secrets and certificates are done for the names of this hub by stand-ins of kube-controller-manager.
+ */
 export interface TestHub {
   readonly prefix: string
   /** As the admin of the hub. */
@@ -95,13 +103,15 @@ export const startTestHub = async (server: ControlPlaneAccess, options: TestHubO
   runControllers(world, server, options)
   const bootstrapToken = (): Promise<string> => requestBootstrapToken(client)
   const uid = (await spoke.get(namespaces, 'kube-system'))?.metadata.uid ?? ''
-  const defaultsOf = (given: AgentOptions): AgentOptions => ({ spoke, serverUrls: [spoke.server.url], ...given, claims: { 'id.k8s.io': uid, ...given.claims } })
+  // As the chart of the distribution writes them on a spoke; an import writes them itself.
+  const claimsFor = (cluster: string) => ({ 'id.k8s.io': uid, 'cluster.ace.info': `clusterMetadata: {uid: ${uid}, name: ${cluster}, clusterManagers: [OCMSpoke]}` })
+  const defaultsOf = (given: AgentOptions): AgentOptions => ({ spoke, serverUrls: [spoke.server.url], ...given })
   const onAgent = (agent: SpokeAgent): void => void agents.push(agent)
-  runKlusterletOperator({ spoke, world, onAgent, agentOptions: () => ({ ...defaultsOf(options.klusterletAgents ?? {}), onProblem }) })
+  runKlusterletOperator({ spoke, world, onAgent, agentOptions: () => ({ ...defaultsOf({ claimsOfSpoke: true, ...options.klusterletAgents }), onProblem }) })
   runNamespaceFinisher({ client, finishes: (namespace) => isFinished(world, namespace), signal: ending.signal, reconciler: world.reconciler })
   if (spoke !== client) runNamespaceFinisher({ client: spoke, finishes: (namespace) => isFinished(world, namespace), signal: ending.signal, reconciler: world.reconciler })
   const { webhooks = false, defaultClusterSet = false } = options
-  const endWebhooks = webhooks || defaultClusterSet ? await startWebhooks({ client, prefix, validates: webhooks, defaultsClusterSet: defaultClusterSet }) : undefined
+  const endWebhooks = webhooks || defaultClusterSet !== false ? await startWebhooks({ client, prefix, validates: webhooks, defaultSet: defaultSetOf(prefix, defaultClusterSet) }) : undefined
   const adminToken = spokeServer.tokenFor('admin')
   const spokeOf = (cluster: string) => {
     if (world.clusters.get(cluster) === undefined) return 'unknown'
@@ -119,7 +129,7 @@ export const startTestHub = async (server: ControlPlaneAccess, options: TestHubO
     kubeconfig: (token = server.tokenFor('admin')) => kubeconfigText(entrance, token),
     name: (suffix = randomBytes(3).toString('hex')) => `${prefix}${suffix}`,
     agent: async (cluster, given = {}) => {
-      const made = startSpokeAgent({ ...defaultsOf(given), bootstrapToken: given.bootstrapToken ?? (await bootstrapToken()), cluster, hub: client.server, onProblem })
+      const made = startSpokeAgent({ ...defaultsOf(given), claims: { ...claimsFor(cluster), ...given.claims }, bootstrapToken: given.bootstrapToken ?? (await bootstrapToken()), cluster, hub: client.server, onProblem })
       onAgent(made)
       return made
     },
@@ -137,6 +147,8 @@ export const startTestHub = async (server: ControlPlaneAccess, options: TestHubO
     },
   }
 }
+
+const defaultSetOf = (prefix: string, given: boolean | string): string | undefined => (typeof given === 'string' ? `${prefix}${given}` : given ? 'default' : undefined)
 
 const makeWorld = (client: KubeClient, prefix: string, signal: AbortSignal, onProblem: (problem: string) => void, reconcilers: Reconciler[]): HubWorld => {
   const owns = (name: string): boolean => name.startsWith(prefix)

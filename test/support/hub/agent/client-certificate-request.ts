@@ -6,6 +6,9 @@ import { clientSigner, clusterNameLabel, groupOf, managedClustersGroup } from '.
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 
+/** The API server cuts the base of a generated name at 58 characters. */
+const generatedName = (base: string): string => `${base.slice(0, 58)}${randomBytes(3).toString('hex').slice(0, 5)}`
+
 export interface MadeRequest {
   readonly object: CertificateSigningRequest
   readonly keyPem: string
@@ -29,7 +32,7 @@ export const makeSigningRequest = async (cluster: string, agent: string, subject
     object: {
       apiVersion: signingRequests.apiVersion,
       kind: signingRequests.kind,
-      metadata: { name: `${cluster}-${randomBytes(3).toString('hex')}`, labels: { [clusterNameLabel]: cluster } },
+      metadata: { name: generatedName(`${cluster}-`), labels: { [clusterNameLabel]: cluster } },
       spec: { signerName: clientSigner, request: Buffer.from(request.toString('pem')).toString('base64'), usages: ['digital signature', 'key encipherment', 'client auth'] },
     },
   }

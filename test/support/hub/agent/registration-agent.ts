@@ -1,4 +1,4 @@
-import { leases, managedClusters, type ManagedCluster } from '../api/kinds.ts'
+import { clusterClaims, leases, managedClusters, type ClusterClaim, type ManagedCluster } from '../api/kinds.ts'
 import type { KubeClient } from '../api/kube-client.ts'
 import { isTrue, reportStatus } from '../api/object-changes.ts'
 import { acceptedCondition, availableCondition, defaultLeaseSeconds, joinedCondition, leaseName } from '../api/ocm-names.ts'
@@ -14,7 +14,9 @@ export const runRegistrationAgent = (world: AgentWorld, client: KubeClient): Pro
   const { cluster, signal, state } = world
   const { promise, resolve } = Promise.withResolvers<void>()
   signal.addEventListener('abort', () => resolve(), { once: true })
-  const status = world.reconciler({ name: `status of ${cluster}`, reconcile: () => reportSpoke(world, client, watched.get(cluster)) })
+  const claimed = world.claimsOfSpoke === true && world.spoke !== undefined ? watchObjects<ClusterClaim>(world.spoke, clusterClaims, { onChange: () => status.add(cluster), signal }) : undefined
+  const claims = (): Readonly<Record<string, string>> => Object.fromEntries((claimed?.all() ?? []).map(({ metadata, spec }) => [metadata.name, spec?.value ?? '']))
+  const status = world.reconciler({ name: `status of ${cluster}`, reconcile: () => reportSpoke(world, claims(), client, watched.get(cluster)) })
   const lease = world.reconciler({ name: `lease of ${cluster}`, reconcile: () => renewLease(client, watched.get(cluster)) })
   const watched = watchObjects<ManagedCluster>(client, managedClusters, {
     selection: { fieldSelector: `metadata.name=${cluster}` },
@@ -37,9 +39,9 @@ export const runRegistrationAgent = (world: AgentWorld, client: KubeClient): Pro
 }
 
 /** 'Claims in `status.clusterClaims`: ... each claim value max 1024 chars' (note §3), the reserved one first; conditions Joined and Available are the agent's. */
-const reportSpoke = async ({ claims = {}, kubernetesVersion = 'v1.34.0', state }: AgentWorld, client: KubeClient, cluster: ManagedCluster | undefined): Promise<void> => {
+const reportSpoke = async ({ claims = {}, kubernetesVersion = 'v1.34.0', state }: AgentWorld, ofSpoke: Readonly<Record<string, string>>, client: KubeClient, cluster: ManagedCluster | undefined): Promise<void> => {
   if (cluster === undefined || !isTrue(cluster, acceptedCondition)) return
-  const custom = Object.entries({ ...claims, ...state.claims() }).sort(([one], [other]) => (one < other ? -1 : 1))
+  const custom = Object.entries({ ...claims, ...ofSpoke, ...state.claims() }).sort(([one], [other]) => (one < other ? -1 : 1))
   const isReserved = ([name]: readonly [string, string]): boolean => name === 'id.k8s.io'
   const all = [...custom.filter(isReserved), ...custom.filter((each) => !isReserved(each))].filter(([, value]) => value.length <= 1024)
   await reportStatus(client, managedClusters, cluster, [

@@ -26,6 +26,8 @@ export interface SpokeAgentOptions {
   readonly annotations?: Readonly<Record<string, string>>
   /** Claims beside `features.ace.info`, which follows from the works: `id.k8s.io` and `cluster.ace.info`. */
   readonly claims?: Readonly<Record<string, string>>
+  /** Reports the ClusterClaims of the spoke, for one agent with a spoke to itself. The agent of a real spoke does, and makes none itself. */
+  readonly claimsOfSpoke?: boolean
   readonly features?: FeatureOptions
   /** A certificate that it has from an earlier life: then it does not register. */
   readonly identity?: AgentIdentity

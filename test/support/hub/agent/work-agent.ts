@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { appliedManifestWorks, manifestWorks, type Condition, type Manifest, type ManifestWork } from '../api/kinds.ts'
+import { appliedManifestWorks, manifestWorks, type AppliedManifestWork, type Condition, type Manifest, type ManifestWork } from '../api/kinds.ts'
 import type { KubeClient } from '../api/kube-client.ts'
 import { addFinalizers, isTrue, removeFinalizer, reportStatus } from '../api/object-changes.ts'
 import { workCleanupFinalizer } from '../api/ocm-names.ts'
@@ -26,10 +26,10 @@ export const runWorkAgent = (world: AgentWorld, client: KubeClient): void => {
 }
 
 /** 'ManifestWork never applied, ...: harness agent that ... writes status feedback via `/status`' (note §12). */
-const applyWork = async (world: AgentWorld, client: KubeClient, work: ManifestWork): Promise<void> => {
+const applyWork = async (world: AgentWorld, client: KubeClient, work: ManifestWork): Promise<number | undefined> => {
   const { spoke, state } = world
   const kept = await addFinalizers(client, manifestWorks, work, workCleanupFinalizer)
-  if (kept === undefined) return
+  if (kept === undefined) return undefined
   const manifests = work.spec.workload?.manifests ?? []
   if (spoke !== undefined) {
     await spoke.createIfMissing(appliedManifestWorks, {
@@ -37,7 +37,10 @@ const applyWork = async (world: AgentWorld, client: KubeClient, work: ManifestWo
       spec: { hubHash: hubHashOf(world), agentID: agentIdOf(world), manifestWorkName: work.metadata.name },
     })
     const applied = world.appliesManifests === true ? await spoke.get(appliedManifestWorks, appliedNameOf(world, work)) : undefined
-    if (applied !== undefined) for (const manifest of manifests) await applyManifest(spoke, manifest, applied, state)
+    for (const manifest of applied === undefined ? [] : manifests) {
+      const forbidden = await applyManifest(spoke, manifest, applied as AppliedManifestWork, state)
+      if (forbidden !== undefined) return reportForbidden(client, kept, forbidden)
+    }
   }
   state.applied(work.metadata.name, manifests)
   const observedGeneration = work.metadata.generation ?? 1
@@ -45,6 +48,16 @@ const applyWork = async (world: AgentWorld, client: KubeClient, work: ManifestWo
     { type: 'Applied', status: 'True', reason: 'AppliedManifestWorkComplete', message: 'Apply manifest work complete', observedGeneration },
     { type: 'Available', status: 'True', reason: 'ResourcesAvailable', message: 'All resources are available', observedGeneration },
   ], { resourceStatus: { manifests: manifests.map((manifest, ordinal) => manifestStatus(world, kept, manifest, ordinal)) } })
+  return undefined
+}
+
+const againMilliseconds = 500
+
+/** 'Condition `Applied` of a ManifestWork at its current generation decides ...; the feedback is of what was applied before, and stays' (real controllers, 6). */
+const reportForbidden = async (client: KubeClient, work: ManifestWork, message: string): Promise<number> => {
+  const observedGeneration = work.metadata.generation ?? 1
+  await reportStatus(client, manifestWorks, work, [{ type: 'Applied', status: 'False', reason: 'AppliedManifestWorkFailed', message, observedGeneration }])
+  return againMilliseconds
 }
 
 /** 'ManifestWorks carry a finalizer only the live work agent clears' (note §5, remove-managed-cluster), after the applied objects are gone. */

@@ -170,9 +170,19 @@ interface RoleRef {
   readonly roleRef: { readonly apiGroup: string; readonly kind: string; readonly name: string }
   readonly subjects: readonly { readonly kind: string; readonly name: string; readonly apiGroup?: string; readonly namespace?: string }[]
 }
-interface Rules {
-  readonly rules: readonly { readonly apiGroups: readonly string[]; readonly resources: readonly string[]; readonly verbs: readonly string[]; readonly resourceNames?: readonly string[] }[]
+export interface Rule {
+  readonly apiGroups?: readonly string[]
+  readonly resources?: readonly string[]
+  readonly verbs: readonly string[]
+  readonly resourceNames?: readonly string[]
 }
+interface Rules {
+  readonly rules: readonly Rule[]
+}
+export interface ClusterClaim extends KubeObject {
+  readonly spec?: { readonly value?: string }
+}
+export const clusterClaims = inCluster<ClusterClaim>('cluster.open-cluster-management.io/v1alpha1', 'ClusterClaim')
 export const clusterRoles = inCluster<KubeObject & Rules>('rbac.authorization.k8s.io/v1', 'ClusterRole')
 export const clusterRoleBindings = inCluster<KubeObject & RoleRef>('rbac.authorization.k8s.io/v1', 'ClusterRoleBinding')
 export const roleBindings = inNamespace<KubeObject & RoleRef>('rbac.authorization.k8s.io/v1', 'RoleBinding')

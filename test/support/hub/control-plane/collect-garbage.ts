@@ -1,11 +1,11 @@
-import { accounts, clusterRoleBindings, managedClusterAddOns, manifestWorks, profileBindings, secrets, serviceAccounts, setProfiles, type Kind, type KubeObject } from '../api/kinds.ts'
+import { accounts, clusterRoleBindings, clusterRoles, managedClusterAddOns, manifestWorks, profileBindings, secrets, serviceAccounts, setProfiles, type Kind, type KubeObject } from '../api/kinds.ts'
 import { removeFinalizer } from '../api/object-changes.ts'
 import { watchObjects, type WatchedObjects } from '../api/watched-objects.ts'
 import type { HubWorld } from '../controllers/hub-world.ts'
 
 /** The kinds of this hub that own others, and what they own. */
 const owners: readonly Kind<KubeObject>[] = [setProfiles, profileBindings, managedClusterAddOns, accounts]
-const owned: readonly Kind<KubeObject>[] = [profileBindings, manifestWorks, serviceAccounts, secrets, clusterRoleBindings]
+const owned: readonly Kind<KubeObject>[] = [profileBindings, manifestWorks, serviceAccounts, secrets, clusterRoles, clusterRoleBindings]
 const foreground = 'foregroundDeletion'
 
 /**

@@ -5,7 +5,6 @@ import type { HubWorld } from '../controllers/hub-world.ts'
 
 export const accountNamespace = 'open-cluster-management-cluster-auth'
 const proxyRole = 'open-cluster-management:cluster-gateway:proxy'
-const impersonateRole = 'ace.impersonate'
 const apiGroup = 'rbac.authorization.k8s.io'
 
 /**
@@ -33,16 +32,10 @@ const installRoles = async (client: KubeClient): Promise<void> => {
     metadata: { name: proxyRole },
     rules: [{ apiGroups: ['gateway.open-cluster-management.io'], resources: ['clustergateways/proxy'], verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'] }],
   })
-  await client.createIfMissing(clusterRoles, {
-    metadata: { name: impersonateRole },
-    rules: [
-      { apiGroups: [''], resources: ['users', 'groups', 'serviceaccounts'], verbs: ['impersonate'] },
-      { apiGroups: ['authentication.k8s.io'], resources: ['userextras/ace.appscode.com/org-id'], verbs: ['impersonate'] },
-    ],
-  })
 }
 
-const grantAccount = async (client: KubeClient, { metadata: { name, uid = '' } }: Account): Promise<void> => {
+/** 'Lets the account's ServiceAccount impersonate exactly the user in `spec.username`' (real controllers, 10); the gateway is for the user with the name of the Account. */
+const grantAccount = async (client: KubeClient, { metadata: { name, uid = '' }, spec }: Account): Promise<void> => {
   const ownerReferences = [{ apiVersion: accounts.apiVersion, kind: accounts.kind, name, uid }]
   await client.createIfMissing(namespaces, { metadata: { name: accountNamespace } })
   await client.createIfMissing(serviceAccounts, { metadata: { name, namespace: accountNamespace, ownerReferences } })
@@ -55,9 +48,17 @@ const grantAccount = async (client: KubeClient, { metadata: { name, uid = '' } }
     roleRef: { apiGroup, kind: 'ClusterRole', name: proxyRole },
     subjects: [{ kind: 'User', apiGroup, name }],
   })
+  const impersonate = { metadata: { name: `${name}.impersonate`, ownerReferences } }
+  await client.createIfMissing(clusterRoles, {
+    ...impersonate,
+    rules: [
+      { apiGroups: [''], resources: ['users'], resourceNames: [spec?.username ?? ''], verbs: ['impersonate'] },
+      { apiGroups: ['authentication.k8s.io'], resources: ['userextras/ace.appscode.com/org-id'], verbs: ['impersonate'] },
+    ],
+  })
   await client.createIfMissing(clusterRoleBindings, {
-    metadata: { name: `${name}.impersonate`, ownerReferences },
-    roleRef: { apiGroup, kind: 'ClusterRole', name: impersonateRole },
+    ...impersonate,
+    roleRef: { apiGroup, kind: 'ClusterRole', name: impersonate.metadata.name },
     subjects: [{ kind: 'ServiceAccount', name, namespace: accountNamespace }],
   })
 }

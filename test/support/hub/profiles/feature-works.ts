@@ -3,7 +3,7 @@ import { manifestWorks, profileBindings, type ManagedCluster, type ManagedCluste
 import type { KubeClient } from '../api/kube-client.ts'
 
 const managedLabel = 'featureset.appscode.com/managed'
-const profileLabel = 'profile.appscode.com/name'
+const profileLabel = 'cluster.appscode.com/profile'
 const defaultNamespace = 'kubeops'
 
 interface FeatureWorks {
@@ -15,7 +15,8 @@ interface FeatureWorks {
 
 /**
  * 'Stores one ManifestWork per feature set (name = feature set, ns = cluster, labels managed=true + profile), feedback rules
- * `Ready` and `Released` per HelmRelease; ... drops HelmReleases not in the list (deletes the work when empty)' (note §6).
+ * `Ready` and `Released` per HelmRelease; ... drops HelmReleases not in the list' (note §6). 'It deletes works only of sets that still have a feature'
+ * (real controllers, 5). The objects that ManifestWorkReplicaSets bring to a spoke before are not made here.
  */
 export const writeFeatureWorks = async (client: KubeClient, { profile, binding, features, cluster }: FeatureWorks): Promise<void> => {
   const namespace = binding.metadata.name
@@ -27,8 +28,9 @@ export const writeFeatureWorks = async (client: KubeClient, { profile, binding, 
     if (known === undefined) await client.createIfMissing(manifestWorks, work)
     else await client.patch(manifestWorks, work, { metadata: work.metadata, spec: work.spec })
   }
+  const kept = new Set(Object.values(features).map((feature) => feature.featureSet ?? ''))
   const { items } = await client.list(manifestWorks, { namespace, labelSelector: `${managedLabel}=true` })
-  for (const each of items.filter(({ metadata }) => !bySet.has(metadata.name))) await client.remove(manifestWorks, each)
+  for (const each of items.filter(({ metadata }) => kept.has(metadata.name) && !bySet.has(metadata.name))) await client.remove(manifestWorks, each)
 }
 
 /** 'Skips features that are externally managed, disabled, or blocked by an exclusion group' (note §6), as far as the claim says so. */

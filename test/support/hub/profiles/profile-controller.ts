@@ -15,7 +15,7 @@ const profileLabel = 'cluster.appscode.com/profile'
 /**
  * 'cluster-profile controller: set deleted: profile deleted; for each selected cluster create-or-patch binding (owner =
  * profile); refuses profiles lacking the suite feature and `kube-ui-server`; ... one ManifestWork per feature set' (note §6).
- * A cluster that leaves the set keeps its binding, as there.
+ * A cluster that leaves the set keeps its binding, as there. 'It watches profiles, sets and bindings, not ManagedClusters' (real controllers, 5).
  */
 export const runProfileController = (world: HubWorld): void => {
   const { client, owns, signal, clusters } = world
@@ -26,7 +26,7 @@ export const runProfileController = (world: HubWorld): void => {
       if (profile === undefined) return
       const set = await client.get(managedClusterSets, name)
       if (set === undefined) return client.remove(setProfiles, profile)
-      for (const cluster of clusters.all().filter((each) => isInSet(each, set) && each.metadata.deletionTimestamp === undefined)) await bindCluster(client, profile, cluster)
+      for (const cluster of clusters.all().filter((each) => isInSet(each, set))) await bindCluster(client, profile, cluster)
     },
   })
   const bindings = world.reconciler({
@@ -52,11 +52,7 @@ export const runProfileController = (world: HubWorld): void => {
     onChange: ({ metadata }, isGone) => { if (!isGone) bindings.add(metadata.name) },
     signal,
   })
-  const sets = watchObjects<ManagedClusterSet>(client, managedClusterSets, { keeps: ({ metadata }) => owns(metadata.name), onChange: ({ metadata }) => { if (watchedProfiles.get(metadata.name) !== undefined) profiles.add(metadata.name) }, signal })
-  world.onClusterChange((cluster) => {
-    for (const each of sets.all()) if (watchedProfiles.get(each.metadata.name) !== undefined && isInSet(cluster, each)) profiles.add(each.metadata.name)
-    if (watchedBindings.get(`${cluster.metadata.name}/${cluster.metadata.name}`) !== undefined) bindings.add(cluster.metadata.name)
-  })
+  watchObjects<ManagedClusterSet>(client, managedClusterSets, { keeps: ({ metadata }) => owns(metadata.name), onChange: ({ metadata }) => { if (watchedProfiles.get(metadata.name) !== undefined) profiles.add(metadata.name) }, signal })
 }
 
 /** '`ManagedClusterProfileBinding` (ns = name = cluster; spec{profileRef, clusterMetadata, ...})' (note §6); overrides of one cluster stay. */
@@ -67,19 +63,23 @@ const bindCluster = async (client: KubeClient, profile: ManagedClusterSetProfile
   if ((await client.patch(profileBindings, wanted, wanted)) === undefined) await client.createIfMissing(profileBindings, wanted)
 }
 
-/** From the claim `cluster.ace.info`: '(YAML: clusterMetadata{uid,name,clusterManagers[],capi})' (note §3). */
+/**
+ * From the claim `cluster.ace.info`: '(YAML: clusterMetadata{uid,name,clusterManagers[],capi})' (note §3). 'Without it: cluster info not found, ...; the
+ * clusters after the one without it are not served either' (real controllers, 1).
+ */
 const metadataOf = (cluster: ManagedCluster): ManagedClusterProfileBinding['spec']['clusterMetadata'] => {
-  const claimed = (name: string): string => cluster.status?.clusterClaims?.find((each) => each.name === name)?.value ?? ''
-  const read = load(claimed('cluster.ace.info') || '{}') as { readonly clusterMetadata?: { readonly uid?: string; readonly name?: string; readonly clusterManagers?: readonly string[] } }
-  const { uid = claimed('id.k8s.io'), name = cluster.metadata.name, clusterManagers = ['OCMSpoke'] } = read.clusterMetadata ?? {}
+  const claim = cluster.status?.clusterClaims?.find(({ name }) => name === 'cluster.ace.info')
+  if (claim === undefined) throw new Error('cluster info not found')
+  const { clusterMetadata = {} } = load(claim.value) as { readonly clusterMetadata?: { readonly uid?: string; readonly name?: string; readonly clusterManagers?: readonly string[] } }
+  const { uid = '', name = '', clusterManagers = [] } = clusterMetadata
   return { uid, name, clusterManagers }
 }
 
 /** '`opscenterFeaturesVersion: ""` (empty = follow the profile)'; 'status{phase InProgress|Current|Failed, observedOpscenterFeaturesVersion}' (note §6). */
 const installFeatures = async (client: KubeClient, profile: ManagedClusterSetProfile, binding: ManagedClusterProfileBinding, cluster: ManagedCluster | undefined): Promise<void> => {
   const features = { ...profile.spec?.features, ...binding.spec.features }
-  const isComplete = requiredFeatures.every((each) => features[each]?.featureSet === coreSet)
-  if (!isComplete) return report(client, binding, { phase: 'Failed' })
+  const missing = requiredFeatures.find((each) => profile.spec?.features?.[each] === undefined)
+  if (missing !== undefined) throw new Error(`${missing} not found in feature list`)
   const pinned = binding.spec.opscenterFeaturesVersion ?? ''
   const observed = pinned === '' ? (features[suiteFeature]?.chart?.version ?? '') : pinned
   await writeFeatureWorks(client, { profile: profile.metadata.name, binding, features, cluster })

@@ -50,9 +50,9 @@ const judgeAcceptance = async (client: KubeClient, name: string, user: RequestUs
 }
 
 /** 'With OCM's webhook and feature gate DefaultClusterSet (default on) every cluster gets label `default`' (note §5, accepted). */
-export const defaultSetPatch = ({ metadata: { labels } }: ManagedCluster): readonly object[] => {
+export const defaultSetPatch = ({ metadata: { labels } }: ManagedCluster, defaultSet: string): readonly object[] => {
   if ((labels?.[clusterSetLabel] ?? '') !== '') return []
-  return [{ op: 'add', path: '/metadata/labels', value: { ...labels, [clusterSetLabel]: 'default' } }]
+  return [{ op: 'add', path: '/metadata/labels', value: { ...labels, [clusterSetLabel]: defaultSet } }]
 }
 
 /** 'Webhook: name must equal clusterSet (400), SAR `managedclustersets/bind`' (note §6, bind): the name always, the right when it is created. */

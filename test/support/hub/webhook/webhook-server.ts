@@ -12,8 +12,8 @@ export interface WebhookOptions {
   readonly prefix: string
   /** The checks of OCM: rights to accept, join and bind. */
   readonly validates: boolean
-  /** The gate DefaultClusterSet. */
-  readonly defaultsClusterSet: boolean
+  /** The gate DefaultClusterSet: the set of clusters without another one; undefined if it is off. */
+  readonly defaultSet: string | undefined
 }
 
 interface Configuration extends KubeObject {
@@ -24,12 +24,12 @@ const validating = configurationOf('ValidatingWebhookConfiguration')
 const mutating = configurationOf('MutatingWebhookConfiguration')
 
 /** 'OCM webhooks: ... optional in-process webhook' (note §12). Returns how to end it; it answers from the moment this resolves. */
-export const startWebhooks = async ({ client, prefix, validates, defaultsClusterSet }: WebhookOptions): Promise<() => Promise<void>> => {
+export const startWebhooks = async ({ client, prefix, validates, defaultSet }: WebhookOptions): Promise<() => Promise<void>> => {
   const { certificatePem, keyPem } = await makeServerCertificate('test-hub')
   const server = createServer({ cert: certificatePem, key: keyPem }, (request, response) => {
     void (async () => {
       const review = (await json(request)) as { readonly request: AdmissionRequest<never> }
-      const answer = await answerTo(client, request.url ?? '', review.request)
+      const answer = await answerTo({ client, defaultSet }, request.url ?? '', review.request)
       response.writeHead(200, { 'content-type': 'application/json' })
       response.end(JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response: { uid: review.request.uid, ...answer } }))
     })().catch((cause: unknown) => {
@@ -56,7 +56,7 @@ export const startWebhooks = async ({ client, prefix, validates, defaultsCluster
       webhook('managedclustersetbindingvalidators.admission', '/bindings', 'v1beta2', 'managedclustersetbindings', 'object.spec.clusterSet'),
     ] })
   }
-  if (defaultsClusterSet) {
+  if (defaultSet !== undefined) {
     await client.create(mutating, { metadata, webhooks: [webhook('managedclustermutators.admission', '/defaults', 'v1', 'managedclusters', 'object.metadata.name')] })
   }
   return async () => {
@@ -67,12 +67,12 @@ export const startWebhooks = async ({ client, prefix, validates, defaultsCluster
   }
 }
 
-const answerTo = async (client: KubeClient, path: string, request: AdmissionRequest<never>): Promise<object> => {
+const answerTo = async ({ client, defaultSet = '' }: Pick<WebhookOptions, 'client' | 'defaultSet'>, path: string, request: AdmissionRequest<never>): Promise<object> => {
   // The API server adds `?timeout=`.
   switch (path.split('?')[0]) {
     case '/clusters': return verdict(await judgeCluster(client, request as AdmissionRequest<ManagedCluster>))
     case '/bindings': return verdict(await judgeBinding(client, request as AdmissionRequest<ManagedClusterSetBinding>))
-    default: return { allowed: true, ...patchOf(defaultSetPatch((request as AdmissionRequest<ManagedCluster>).object)) }
+    default: return { allowed: true, ...patchOf(defaultSetPatch((request as AdmissionRequest<ManagedCluster>).object, defaultSet)) }
   }
 }
 
