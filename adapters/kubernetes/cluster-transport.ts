@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
+import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Dispatcher } from 'undici'
 import type { ClusterAnswer, ClusterTransport, ReachFailure, UpstreamRequest } from '../../core/clusters/ports.ts'
@@ -10,7 +11,8 @@ import { definedFields } from '../../core/kernel/json.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
 import type { AskHub, ConnectionPools, Endpoint } from './connections.ts'
 import { authorization, isDoubtful, judgeAnswer, leavesPrefix, namingHub, prefixOf, recordChanged, toReachFailure } from './connections.ts'
-import { askCluster, jsonOf } from './cluster-api.ts'
+import type { ClusterReads } from './cluster-api.ts'
+import { askCluster, jsonOf, reported, separateReads } from './cluster-api.ts'
 import { tunnel } from './tunnel.ts'
 
 /** In bytes. A larger body is sent without an entity tag. */
@@ -209,7 +211,7 @@ const dispatchOptions = (connection: ClusterConnection, upstream: UpstreamReques
   }
 }
 
-export const makeUndiciClusterTransport = (pools: ConnectionPools, egress: EgressPolicy): ClusterTransport => ({
+export const makeUndiciClusterTransport = (pools: ConnectionPools, egress: EgressPolicy, reads: ClusterReads = separateReads()): ClusterTransport => ({
   relay(asker, upstream, exchange, signal) {
     // The pools may belong to a newer version of the record than the caller has. The caller's credential must not be sent
     // to its address.
@@ -217,11 +219,12 @@ export const makeUndiciClusterTransport = (pools: ConnectionPools, egress: Egres
     if (opened === undefined) return Promise.resolve(left(recordChanged))
     const { short, long, connection } = opened
     const { credential, via } = connection
+    const { ownerId } = connection.link
     const refused = egress.refusal(new URL(credential.server)) ?? (leavesPrefix(upstream.target) ? 'That is no path of a cluster.' : undefined)
     if (refused !== undefined) return Promise.resolve(left(ClusterUnreachable(refused)))
-    return new Promise((done, fail) => {
+    const relayed = new Promise<Either<ReachFailure, void>>((done, fail) => {
       const settle = (failure: ReachFailure | undefined): void => done(failure === undefined ? right(undefined) : left(failure))
-      const askHub: AskHub = (request) => askCluster(short, { credential }, request, hubTimeoutMilliseconds, signal)
+      const askHub: AskHub = (request) => askCluster(short, { credential, ownerId }, request, hubTimeoutMilliseconds, signal, reads)
       const hub: HubJudge | undefined =
         via === undefined ? undefined : { judge: (answer) => judgeAnswer(answer, via, askHub), failureOf: (error) => namingHub(toReachFailure(error), via) }
       const handler = new RelayHandler(exchange, upstream, signal, settle, hub)
@@ -231,6 +234,7 @@ export const makeUndiciClusterTransport = (pools: ConnectionPools, egress: Egres
         fail(error)
       }
     })
+    return reported(reads, { credential, ownerId }, relayed)
   },
 
   tunnel(asker, upstream, exchange, signal) {
@@ -238,13 +242,15 @@ export const makeUndiciClusterTransport = (pools: ConnectionPools, egress: Egres
     if (opened === undefined) return Promise.resolve(left(recordChanged))
     const { short, tunnels, connection } = opened
     const { credential, via } = connection
+    const { ownerId } = connection.link
     const refused = egress.refusal(new URL(credential.server)) ?? (leavesPrefix(upstream.target) ? 'That is no path of a cluster.' : undefined)
     if (refused !== undefined) return Promise.resolve(left(ClusterUnreachable(refused)))
-    const askHub: AskHub = (request) => askCluster(short, { credential }, request, hubTimeoutMilliseconds, signal)
-    return tunnel({ credential, ...definedFields({ via }) }, egress, askHub, withPrefix(connection, upstream), exchange, signal, (socket) => {
+    const askHub: AskHub = (request) => askCluster(short, { credential, ownerId }, request, hubTimeoutMilliseconds, signal, reads)
+    const tunnelled = tunnel({ credential, ...definedFields({ via }) }, egress, askHub, withPrefix(connection, upstream), exchange, signal, (socket) => {
       tunnels.add(socket)
       socket.on('close', () => tunnels.delete(socket))
     })
+    return reported(reads, { credential, ownerId }, tunnelled)
   },
 
   forget: (id) => pools.forget(id),

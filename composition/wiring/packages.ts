@@ -36,11 +36,12 @@ const readingSliceMilliseconds = 4
 
 /** Provides charts: their sources, the checks of their contents, and their texts. */
 export const provideCharts: Provide = (container, boot) => {
-  const threads = makeChartThreads()
+  const account = () => boot.readings.account()
+  const threads = makeChartThreads({ account })
   const slices = makeTimeSlices(readingSliceMilliseconds)
   boot.onStop('threads that read charts', () => threads.close())
-  const fetch = makeGuardedFetch(makeUserUrlPolicy(makeEgressAllowance(boot.settings.egressAllow)))
-  const open = makeOpenRepository({ fetch, threads })
+  const fetch = makeGuardedFetch(makeUserUrlPolicy(makeEgressAllowance(boot.settings.egressAllow), boot.resolver.lookup), boot.readings)
+  const open = makeOpenRepository({ fetch, threads, account })
   container.provideValue(ChartTextsToken, makeChartTexts(threads, slices))
   container.provideValue(TextDiffToken, makeTextDiff(threads, slices))
   container.provideValue(JsonPatchesToken, fastJsonPatches)

@@ -77,7 +77,7 @@ export const readObject = async (
   ref: ReleaseRecordRef,
   signal: AbortSignal,
 ): Outcome<RecordFailure | Failure<'ReleaseMissing'>, RecordObject> => {
-  const asked = await cluster.request({ method: 'GET', target: objectPath(driver, ref), limitBytes }, signal)
+  const asked = await cluster.request({ method: 'GET', target: objectPath(driver, ref), limitBytes, isReduced: true }, signal)
   if (isLeft(asked)) return asked
   if (asked.right.status === 404) return left(ReleaseMissing(`The revision ${ref.version} of the release ${ref.name} is no longer there.`))
   if (asked.right.status !== 200) return left(refusalOf(asked.right))
@@ -107,8 +107,8 @@ const metadataOnly = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.i
 const pageSize = 500
 /** A longer list is of no use, and memory is limited. */
 const mostPages = 200
-/** The size of a page with the metadata of 500 objects, or of the whole list if pages kept expiring. */
-const indexLimitBytes = 32 * 1024 * 1024
+/** In bytes: a page with the metadata of 500 objects, the whole list if pages kept expiring, and all pages of a list. */
+const limits = { page: 8 * 1024 * 1024, whole: 32 * 1024 * 1024, inAll: 64 * 1024 * 1024 }
 /** A list whose pages expire twice is requested without paging. */
 const pagedAttempts = 2
 
@@ -127,9 +127,14 @@ const readPages = async (cluster: MemberCluster, path: string, selector: string,
   const refs: ReleaseRecordRef[] = []
   const tooMany = left(ClusterUnreachable(`The cluster holds more than ${mostPages * pageSize} release records.`))
   let continueAt: string | undefined
+  let bytesLeft = limits.inAll
   for (let page = 0; page < mostPages; page += 1) {
-    const asked = await cluster.request({ method: 'GET', target: targetOf(path, selector, isPaged, continueAt), headers: [['accept', metadataOnly]], limitBytes: indexLimitBytes }, signal)
+    if (bytesLeft <= 0) return left(ClusterUnreachable('The list of release records of the cluster is larger than can be read.'))
+    const limitBytes = Math.min(bytesLeft, isPaged ? limits.page : limits.whole)
+    const request = { method: 'GET', target: targetOf(path, selector, isPaged, continueAt), headers: [['accept', metadataOnly]], limitBytes, isReduced: true } as const
+    const asked = await cluster.request(request, signal)
     if (isLeft(asked)) return asked
+    bytesLeft -= asked.right.text.length
     if (asked.right.status === 410 && isPaged) return right({ kind: 'expired' })
     if (asked.right.status !== 200) return left(refusalOf(asked.right))
     const list = ObjectList.decode(asked.right.json)
