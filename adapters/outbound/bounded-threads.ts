@@ -15,6 +15,8 @@ export interface BoundedThreadsOptions {
   /** From the start of a job. */
   readonly jobMilliseconds: number
   readonly heapMegabytes: number
+  /** After this time without a job a thread ends, and its memory is given back. Without it a thread stays. */
+  readonly idleMilliseconds?: number
 }
 
 /** The job was ended or refused: it took too long or too much memory, or too many jobs wait. The message is for people. */
@@ -41,7 +43,7 @@ export const makeBoundedThreads = (options: BoundedThreadsOptions): BoundedThrea
     name: 'answerTo',
     minThreads: 0,
     maxThreads: options.threads,
-    idleTimeout: Infinity,
+    idleTimeout: options.idleMilliseconds ?? Infinity,
     // The thread gets no variable of the service: its jobs process untrusted input.
     env: threadEnvironment(),
     resourceLimits: { maxOldGenerationSizeMb: options.heapMegabytes },

@@ -12,8 +12,8 @@ export type JsonPiece =
 /** The number of values in one text, where a text value counts as one for each 64 characters. */
 const textWeight = 4_000
 const maxDepth = 200
-/** No object that an API server stores has as many. A larger one would be slow to build. */
-const maxMembers = 100_000
+/** Lists are read in pages that are much shorter. What reads a list goes through all of it at once. */
+const maxItems = 25_000
 
 /** The text is JSON of a form that is not read here. The message completes a sentence about the source. */
 export class JsonUnreadable extends Error {}
@@ -28,11 +28,11 @@ const weigh = (value: unknown, heavy: Weights, depth = 0): number => {
   if (typeof value !== 'object' || value === null) return 1
   if (depth > maxDepth) throw new JsonUnreadable('sent JSON that is nested too deeply.')
   let sum = 1
+  const members = Array.isArray(value) ? [] : Object.entries(value)
+  if ((Array.isArray(value) ? value : members).length > maxItems) throw new JsonUnreadable(`sent JSON with more than ${maxItems} values in one place.`)
   if (Array.isArray(value)) {
     for (const item of value) sum += weigh(item, heavy, depth + 1)
   } else {
-    const members = Object.entries(value)
-    if (members.length > maxMembers) throw new JsonUnreadable(`sent a JSON object with more than ${maxMembers} members.`)
     for (const [key, item] of members) sum += textCost(key) + weigh(item, heavy, depth + 1)
   }
   if (sum > textWeight) heavy.set(value, sum)

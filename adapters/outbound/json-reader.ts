@@ -20,8 +20,16 @@ export interface JsonReader {
   close(): Promise<void>
 }
 
-/** In bytes. A text of this length is parsed in a few milliseconds, whatever it holds. */
-export const inlineJsonBytes = 256 * 1024
+/** A text below both limits is parsed in a few milliseconds, whatever it holds. */
+const inline = { bytes: 1024 * 1024, separators: 20_000 }
+
+/** Reports whether a text is short, and holds few values. Separators inside of text values count as well. */
+const isShort = (bytes: Uint8Array): boolean => {
+  if (bytes.length > inline.bytes) return false
+  let room = inline.separators
+  for (const byte of bytes) if ((byte === 0x2c || byte === 0x5b || byte === 0x7b) && (room -= 1) < 0) return false
+  return true
+}
 
 /** A build rewrites the extensions of imports, but not those of URLs. */
 const program = new URL(`./json-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
@@ -52,7 +60,8 @@ export const makeJsonReader = (): JsonReader => {
     waitingPerAccount: 64,
     waitMilliseconds: 15_000,
     jobMilliseconds: 10_000,
-    heapMegabytes: 512,
+    heapMegabytes: 256,
+    idleMilliseconds: 60_000,
   })
 
   const parseAside = async (bytes: Uint8Array, account: AccountKey): Promise<unknown> => {
@@ -64,7 +73,7 @@ export const makeJsonReader = (): JsonReader => {
 
   return {
     async parse(bytes, account) {
-      if (bytes.length <= inlineJsonBytes || !isContainer(bytes)) return parseShort(new TextDecoder().decode(bytes))
+      if (!isContainer(bytes) || isShort(bytes)) return parseShort(new TextDecoder().decode(bytes))
       try {
         return await parseAside(bytes, account)
       } catch (error) {

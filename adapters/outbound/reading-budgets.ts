@@ -13,7 +13,7 @@ export interface ReadingLimits {
 }
 
 export const usualReadingLimits: ReadingLimits = {
-  request: { bytes: 512 * MiB, answers: 25_000, milliseconds: 120_000, heldBytes: 64 * MiB },
+  request: { bytes: 512 * MiB, answers: 25_000, milliseconds: 120_000, heldBytes: 96 * MiB },
   accountHeldBytes: 96 * MiB,
   heldBytes: 192 * MiB,
 }

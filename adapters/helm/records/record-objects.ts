@@ -1,8 +1,10 @@
+import { setImmediate } from 'node:timers/promises'
 import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import type { ClusterAnswer, MemberCluster } from '../../../core/clusters/ports.ts'
 import { ClusterUnreachable } from '../../../core/clusters/ports.ts'
 import type { Failure, Outcome } from '../../../core/kernel/failure.ts'
+import { at, listAt, textAt } from '../../../core/kernel/json.ts'
 import type { RecordFailure, ReleaseStore } from '../../../core/packages/ports.ts'
 import { RecordsRefused, RecordUnreadable, ReleaseMissing } from '../../../core/packages/ports.ts'
 import type { ReleaseRecordRef, ReleaseStatus, StorageDriver } from '../../../core/packages/types.ts'
@@ -21,12 +23,6 @@ export const objectPath = (driver: StorageDriver, { namespace, objectName }: Pic
 const Metadata = t.intersection([
   t.type({ name: t.string, namespace: t.string, uid: t.string, resourceVersion: t.string }),
   t.partial({ labels: t.record(t.string, t.string) }),
-])
-
-/** One page of objects or of their metadata. In a metadata list without items, a server sends `null`. */
-export const ObjectList = t.intersection([
-  t.type({ items: t.union([t.array(t.type({ metadata: t.unknown })), t.null]) }),
-  t.partial({ metadata: t.partial({ continue: t.string }) }),
 ])
 
 /** A complete Secret or ConfigMap, including unknown keys. */
@@ -108,7 +104,7 @@ const pageSize = 500
 /** A longer list is of no use, and memory is limited. */
 const mostPages = 200
 /** In bytes: a page with the metadata of 500 objects, the whole list if pages kept expiring, and all pages of a list. */
-const limits = { page: 8 * 1024 * 1024, whole: 32 * 1024 * 1024, inAll: 64 * 1024 * 1024 }
+const limits = { page: 4 * 1024 * 1024, whole: 32 * 1024 * 1024, inAll: 64 * 1024 * 1024 }
 /** A list whose pages expire twice is requested without paging. */
 const pagedAttempts = 2
 
@@ -119,6 +115,22 @@ const targetOf = (path: string, selector: string, isPaged: boolean, continueAt: 
   if (isPaged) query.set('limit', String(pageSize))
   if (continueAt !== undefined) query.set('continue', continueAt)
   return `${path}?${query.toString()}`
+}
+
+/** Reports whether this is one page of objects or of their metadata. In a metadata list without items, a server sends `null`. */
+const isList = (json: unknown): boolean => Array.isArray(at(json, 'items')) || at(json, 'items') === null
+
+/** Objects that are judged before other work runs. */
+const itemsAtOnce = 250
+
+const refsOf = async (items: readonly unknown[]): Promise<readonly ReleaseRecordRef[]> => {
+  const refs: ReleaseRecordRef[] = []
+  for (const [index, item] of items.entries()) {
+    if (index % itemsAtOnce === itemsAtOnce - 1) await setImmediate()
+    const ref = refOf(at(item, 'metadata'))
+    if (ref !== undefined) refs.push(ref)
+  }
+  return refs
 }
 
 type Pages = { readonly kind: 'whole'; readonly refs: readonly ReleaseRecordRef[] } | { readonly kind: 'expired' }
@@ -137,15 +149,12 @@ const readPages = async (cluster: MemberCluster, path: string, selector: string,
     bytesLeft -= asked.right.text.length
     if (asked.right.status === 410 && isPaged) return right({ kind: 'expired' })
     if (asked.right.status !== 200) return left(refusalOf(asked.right))
-    const list = ObjectList.decode(asked.right.json)
-    if (!isRight(list)) return left(ClusterUnreachable('The cluster answered something that is no list of objects.'))
-    for (const { metadata } of list.right.items ?? []) {
-      const ref = refOf(metadata)
-      if (ref !== undefined) refs.push(ref)
-    }
+    const { json } = asked.right
+    if (!isList(json)) return left(ClusterUnreachable('The cluster answered something that is no list of objects.'))
+    refs.push(...(await refsOf(listAt(json, 'items'))))
     if (refs.length > mostPages * pageSize) return tooMany
-    continueAt = list.right.metadata?.continue
-    if (continueAt === undefined || continueAt === '') return right({ kind: 'whole', refs })
+    continueAt = textAt(json, 'metadata', 'continue')
+    if (continueAt === '') return right({ kind: 'whole', refs })
   }
   return tooMany
 }
