@@ -56,12 +56,12 @@ export const provideCharts: Provide = (container, boot) => {
 const matchingSliceMilliseconds = 4
 
 /** Provides reads of Helm releases, and the driver that they use. */
-export const providePackages: Provide = (container, { database, onStop }) => {
+export const providePackages: Provide = (container, { database, onStop, readings }) => {
   const bindStore = makeSqlDriverConfigurationStore(database)
   container.provideValue(NamePatternsToken, makeRe2NamePatterns(makeTimeSlices(matchingSliceMilliseconds)))
   container.provide(ReleaseStoreToken, (resolve) => {
-    const store = makeHelmReleaseStore({ clock: resolve(ClockToken) })
-    onStop('the thread that reads release records', () => store.close())
+    const store = makeHelmReleaseStore({ clock: resolve(ClockToken), account: () => readings.account() })
+    onStop('the threads that read release records', () => store.close())
     return store
   })
   container.provide(DriverConfigurationStoreToken, () => bindStore(database))
