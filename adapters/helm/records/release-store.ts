@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import pMap from 'p-map'
 import type { MemberCluster } from '../../../core/clusters/ports.ts'
 import type { Clock } from '../../../core/kernel/clock.ts'
-import type { Outcome } from '../../../core/kernel/failure.ts'
+import type { Failure, Outcome } from '../../../core/kernel/failure.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 import type { RecordFailure, ReleaseStore } from '../../../core/packages/ports.ts'
 import { RecordChanged, RecordUnreadable, ReleaseMissing } from '../../../core/packages/ports.ts'
@@ -55,6 +55,16 @@ export interface HeaderReading {
   readonly decoder: HeaderDecoder
 }
 
+/** A record that could not be read now is a failure. Without it a list would look whole. */
+const unlessStopped = async <F extends Failure, A>(work: () => Outcome<F, A>): Outcome<F | Failure<'RecordUnreadable'>, A> => {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof WorkStopped)) throw error
+    return left(RecordUnreadable(`A release record of the cluster could not be read. ${error.message}`))
+  }
+}
+
 /**
  * Fetches one header. Returns undefined if the object no longer exists or only has the labels of a record, so that neither
  * fails the whole list.
@@ -69,9 +79,12 @@ const fetchHeader = async (
   const object = await readObject(cluster, driver, ref, signal)
   if (isLeft(object)) return object.left.tag === 'ReleaseMissing' || object.left.tag === 'RecordUnreadable' ? right(undefined) : left(object.left)
   const { uid, resourceVersion } = object.right.metadata
-  const header = await orUnreadable(ref, async () => decoder.decode(payloadOf(driver, object.right), ref))
-  if (isLeft(header)) return right(undefined)
-  return right({ header: header.right, chars: cache.keep(cluster, { ...ref, uid, resourceVersion }, header.right) })
+  const got = await unlessStopped(async () => {
+    const header = await orUnreadable(ref, async () => decoder.decode(payloadOf(driver, object.right), ref))
+    return right(isLeft(header) ? undefined : header.right)
+  })
+  if (isLeft(got)) return got
+  return right(got.right === undefined ? undefined : { header: got.right, chars: cache.keep(cluster, { ...ref, uid, resourceVersion }, got.right) })
 }
 
 /** ReleaseStore.headers: cached headers, and the others by a bounded number of concurrent requests. */
@@ -154,9 +167,8 @@ export const makeHelmReleaseStore = ({ clock, account = () => undefined }: HelmR
       if (isLeft(object)) return object
       const { uid, resourceVersion } = object.right.metadata
       if (uid !== ref.uid || resourceVersion !== ref.resourceVersion) return changed
-      const next = await orUnreadable(ref, async () => {
-        return amended(driver, object.right, await decoder.amend(payloadOf(driver, object.right), ref, change), change, clock.now())
-      })
+      const amend = async () => amended(driver, object.right, await decoder.amend(payloadOf(driver, object.right), ref, change), change, clock.now())
+      const next = await unlessStopped(() => orUnreadable(ref, amend))
       if (isLeft(next)) return next
       // An update, not a patch: Helm itself requires the right to update.
       const written = await cluster.request(
@@ -190,9 +202,9 @@ export type RecordAnswer = { readonly header: ReleaseHeader } | { readonly amend
  * otherwise the whole record: small ones in slices, large ones on a thread.
  */
 interface HeaderDecoder {
-  /** Rejects with PayloadUnreadable. */
+  /** Rejects with PayloadUnreadable, and with WorkStopped if the record could not be read now. */
   decode(bytes: Buffer, expected: Expected): Promise<ReleaseHeader>
-  /** Returns the JSON of a record with another status or description. Rejects with PayloadUnreadable. */
+  /** Returns the JSON of a record with another status or description. Rejects as `decode` does. */
   amend(bytes: Buffer, expected: Expected, change: Change): Promise<string>
   close(): Promise<void>
 }
@@ -211,9 +223,7 @@ export const makeHeaderDecoder = (account: () => AccountKey = () => undefined): 
   const aside = async (bytes: Buffer, expected: Expected, change?: Change): Promise<Exclude<RecordAnswer, { readonly unreadable: string }>> => {
     const copy = new Uint8Array(bytes)
     const task: RecordTask = { bytes: copy, expected, ...definedFields({ change }) }
-    const answer = (await threads.run(account(), task, [copy.buffer]).catch((error: unknown) => {
-      throw error instanceof WorkStopped ? new PayloadUnreadable(error.message) : error
-    })) as RecordAnswer
+    const answer = (await threads.run(account(), task, [copy.buffer])) as RecordAnswer
     if ('unreadable' in answer) throw new PayloadUnreadable(answer.unreadable)
     return answer
   }
