@@ -84,7 +84,8 @@ export const mayHoldToken = (registry: URL, realm: URL): boolean => {
   return isNamed && realm.protocol === 'https:' && registry.protocol === 'https:' && (realm.hostname === parent || realm.hostname.endsWith(`.${parent}`))
 }
 
-const documentBytes = 4 * 1024 * 1024
+/** In bytes. Such a document is parsed at once. A page of 1,000 tags has an eighth of this. */
+const documentBytes = 1024 * 1024
 const maxTagPages = 20
 
 const repositoryName = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*$/
