@@ -20,7 +20,7 @@ export interface JsonReader {
   close(): Promise<void>
 }
 
-/** A text below both limits is parsed in a few milliseconds, whatever it holds. */
+/** A text below both limits is parsed in a few milliseconds. */
 const inline = { bytes: 1024 * 1024, separators: 20_000 }
 
 /** Reports whether a text is short, and holds few values. Separators inside of text values count as well. */

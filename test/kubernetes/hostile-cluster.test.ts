@@ -124,7 +124,7 @@ test('kinds without end, or with long lists, are not listed together', async (t)
   t.true(asked <= 13, `${asked} requests`)
 })
 
-test('whatever is at an address, and whatever keeps it from being reached, the caller is told the same; the report has the reason', async (t) => {
+test('whatever is at an address, and whatever keeps it from being reached, the caller gets the same text; the report has the reason', async (t) => {
   const listen = async (server: Server): Promise<number> => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     t.teardown(() => server.close())

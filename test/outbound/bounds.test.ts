@@ -153,7 +153,7 @@ test('a value that is nested too deeply, or has too many members in one place, i
   t.throws(() => piecesOf(`{"a":{${Array.from({ length: 30_000 }, (_, at) => `"${at}":1`).join(',')}}}`), { instanceOf: JsonUnreadable, message: /in one place/ })
 })
 
-test('a large text is parsed while other work goes on, and one that is refused ends no thread', async (t) => {
+test('a large text is parsed while other work continues, and one that is refused ends no thread', async (t) => {
   const json = makeJsonReader()
   t.teardown(() => json.close())
   const text = JSON.stringify({ items: Array.from({ length: 20_000 }, (_, at) => ({ metadata: { name: `n${at}`, labels: { a: 'b', c: [{}, {}, {}] } } })) })
