@@ -1,3 +1,5 @@
+import type { NameResolver } from '../adapters/outbound/name-resolver.ts'
+import type { ReadingBudgets } from '../adapters/outbound/reading-budgets.ts'
 import type { TlsIdentity } from '../adapters/security/tls-identity.ts'
 import type { HeldObjects, ObjectRowsRegister } from '../adapters/sql/kit/object-rows.ts'
 import type { SqlDatabase } from '../adapters/sql/kit/statement.ts'
@@ -36,6 +38,10 @@ export interface Boot {
   readonly objectRows: ObjectRowsRegister
   /** Finds the objects that prevent the deletion of an account. */
   readonly heldObjects: HeldObjects
+  /** Bounds what other servers may send. One for the service. */
+  readonly readings: ReadingBudgets
+  /** Looks up the hosts that users enter. */
+  readonly resolver: NameResolver
   /** Identifies this process among several instances. New at each start. */
   readonly instanceId: string
   /** Returns `{base_url}` without a trailing slash: MOORAGE_BASE_URL, or the address to which the API listener is bound. */

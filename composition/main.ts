@@ -13,6 +13,10 @@ if (process.pid === 1) process.on('SIGTERM', endUnlessHeard)
 const packageRoot = import.meta.url.endsWith('/dist/composition/main.js') ? '../../' : '../'
 enableCompileCache(fileURLToPath(new URL(`${packageRoot}node_modules/.cache/moorage`, import.meta.url)))
 
+// Names that packages look up themselves, such as that of the database, do not wait for the threads on which files are read.
+const { makeNameResolver, useForAllNames } = await import('../adapters/outbound/name-resolver.ts')
+useForAllNames(makeNameResolver())
+
 const { runCommandLine } = await import('./cli/command-line.ts')
 const { installCrashHandlers, unwrittenOutput } = await import('./cli/lifecycle.ts')
 

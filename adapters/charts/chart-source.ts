@@ -6,6 +6,7 @@ import type { AccountId } from '../../core/kernel/ids.ts'
 import type { ChartSource, EmbeddedCharts } from '../../core/packages/charts/ports.ts'
 import { ChartSourceUnreachable } from '../../core/packages/charts/ports.ts'
 import type { ChartRef } from '../../core/packages/types.ts'
+import type { AccountKey } from '../outbound/account-turns.ts'
 import type { GuardedFetch } from '../outbound/guarded-fetch.ts'
 import { archiveLimits } from './archives.ts'
 import { packChart } from './chart-archives.ts'
@@ -31,7 +32,8 @@ const forRegistry = (access: RepositoryAccess, url: URL): RepositoryAccess => {
   return { url: `oci://${url.host}`, isPlainHttp: access.url.startsWith('http:') && isSame, credentials: isSame ? access.credentials : {} }
 }
 
-export const makeOpenRepository = (deps: { readonly fetch: GuardedFetch; readonly threads: ChartThreads }): OpenRepository => {
+/** @param account the account for which a repository is read. */
+export const makeOpenRepository = (deps: { readonly fetch: GuardedFetch; readonly threads: ChartThreads; readonly account?: () => AccountKey }): OpenRepository => {
   const indexes = makeIndexCache(deps)
   return (access) => {
     const asHttps = access.url.replace(/^oci:/, 'https:')
@@ -113,6 +115,7 @@ export const makeChartSource = (deps: Deps): ChartSource => ({
       const isOwn = ref.source.kind === 'Embed'
       const archive = isOwn ? await fromEmbedded(deps.embedded, ref) : await deps.open(await accessOf(deps, ref, from, signal)).fetch(ref.name, ref.version, signal)
       const { chart, digest, size } = await deps.threads.run<'read'>({ kind: 'read', archive: archive.bytes, digests: archive.digests, limits: archiveLimits })
+      archive.release?.()
       const wanted = ref.name.split('/').at(-1)
       if (chart.name !== wanted) throw refusedChart(`The archive holds the chart ${chart.name}, not ${wanted ?? ''}.`)
       return right({ chart, ref: { ...ref, version: archive.version }, digest: `sha256:${digest}`, size })

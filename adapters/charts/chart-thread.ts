@@ -6,7 +6,7 @@ import { packChart, readChart } from './chart-archives.ts'
 import { ArchiveRefused, sha256Hex } from './archives.ts'
 import type { TextJob } from './text-jobs.ts'
 import { lineDiff, packValues, doTextJob, TextRefused } from './text-jobs.ts'
-import { IndexRefused, readIndex } from './repositories/repository-index.ts'
+import { IndexRefused, packIndex, readIndex } from './repositories/repository-index.ts'
 
 /** Checks the digests of the archive before it opens it. */
 const readChecked = async ({ archive, digests, limits }: Extract<ChartJob, { kind: 'read' }>) => {
@@ -30,7 +30,7 @@ const resultOf = async (job: ChartJob): Promise<ChartResult> => {
     case 'schemas':
       return { kind: 'schemas', packed: await packSchemas(job.chart, job.values) }
     case 'index':
-      return { kind: 'index', index: readIndex(job.bytes) }
+      return { kind: 'index', parts: packIndex(readIndex(job.bytes)) }
     case 'text':
       return { kind: 'text', made: madeOf(job.job) }
     case 'diff':

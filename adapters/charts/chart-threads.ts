@@ -1,7 +1,5 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, map, right } from 'fp-ts/lib/Either.js'
-import PQueue, { TimeoutError } from 'p-queue'
-import { Piscina } from 'piscina'
 import type { TimeSlices } from '../../core/kernel/clock.ts'
 import type { Failure } from '../../core/kernel/failure.ts'
 import type { FreeObject, Json } from '../../core/kernel/json.ts'
@@ -9,9 +7,9 @@ import type { Chart, ChartTexts, ChartTools } from '../../core/packages/charts/p
 import { ValuesRefused, valuesRefused } from '../../core/packages/charts/ports.ts'
 import { TextUnreadable } from '../../core/packages/ports.ts'
 import type { TextDiff } from '../../core/packages/releases/ports.ts'
-import { threadEnvironment } from '../system/thread-environment.ts'
+import type { AccountKey } from '../outbound/account-turns.ts'
+import { makeBoundedThreads, WorkStopped } from '../outbound/bounded-threads.ts'
 import type { ArchiveLimits } from './archives.ts'
-import type { RepositoryIndex } from './repositories/repository-index.ts'
 import type { TextJob } from './text-jobs.ts'
 import { doTextJob, lineDiff, TextRefused, unpackValues, wholeDiff } from './text-jobs.ts'
 import type { PackedSchemas, SchemaTree } from './values-schema.ts'
@@ -30,28 +28,30 @@ export type ChartResult =
   | { readonly kind: 'read'; readonly chart: Chart; readonly digest: string; readonly size: number }
   | { readonly kind: 'pack'; readonly archive: Uint8Array }
   | { readonly kind: 'schemas'; readonly packed: PackedSchemas }
-  | { readonly kind: 'index'; readonly index: RepositoryIndex }
+  | { readonly kind: 'index'; readonly parts: readonly string[] }
   /** Documents are packed (see `packValues`). */
   | { readonly kind: 'text'; readonly made: readonly Uint8Array[] | string }
   | { readonly kind: 'diff'; readonly lines: string }
 
 export type ChartAnswer = { readonly result: ChartResult } | { readonly refused: string } | { readonly failure: string }
 
-/** The job was ended or refused: it took too long or too much memory, or too many jobs wait. The message is for people. */
-export class ChartWorkStopped extends Error {}
 /** The input breaks a rule. The message is for people. */
 export class ChartWorkRefused extends Error {}
 
 /** Threads that read untrusted input: archives, indexes, schemas. A job that does not end is ended together with its thread. */
 export interface ChartThreads {
-  /** Throws ChartWorkRefused and ChartWorkStopped. */
+  /** Throws ChartWorkRefused and WorkStopped. */
   run<Kind extends ChartJob['kind']>(job: Extract<ChartJob, { kind: Kind }>): Promise<Extract<ChartResult, { kind: Kind }>>
   close(): Promise<void>
 }
 
 export interface ChartThreadsOptions {
   readonly threads?: number
+  /** The account for which a job runs. Accounts get the threads in turn. */
+  readonly account?: () => AccountKey
+  /** Jobs of one account. */
   readonly maxWaiting?: number
+  readonly waitMilliseconds?: number
   readonly jobMilliseconds?: number
   readonly heapMegabytes?: number
 }
@@ -62,51 +62,19 @@ const program = new URL(`./chart-thread${import.meta.url.endsWith('.ts') ? '.ts'
 /** Returns the buffers to transfer rather than copy: this thread does not read them again. */
 const movedBy = (job: ChartJob): ArrayBuffer[] => (job.kind === 'read' ? [job.archive.buffer] : job.kind === 'index' ? [job.bytes.buffer] : [])
 
-const stopped = (): ChartWorkStopped => new ChartWorkStopped('The service stops.')
-
-export const makeChartThreads = ({ threads = 2, maxWaiting = 64, jobMilliseconds = 15_000, heapMegabytes = 512 }: ChartThreadsOptions = {}): ChartThreads => {
-  const pool = new Piscina({
-    filename: program.href,
-    name: 'answerTo',
-    minThreads: 0,
-    maxThreads: threads,
-    idleTimeout: Infinity,
-    // The thread gets no variable of the service: its jobs process untrusted input.
-    env: threadEnvironment(),
-    resourceLimits: { maxOldGenerationSizeMb: heapMegabytes },
-    atomics: 'disabled',
-    recordTiming: false,
-  })
-  // A thread that fails without a job is replaced at the next one.
-  pool.on('error', () => undefined)
-  // Each running job has a thread, so the time of a job starts when it gets one. The pool ends the thread of an aborted job.
-  const turns = new PQueue({ concurrency: threads, timeout: jobMilliseconds })
-  let isClosed = false
-
-  const answerTo = async (job: ChartJob, signal: AbortSignal | undefined): Promise<ChartAnswer> => {
-    if (isClosed) throw stopped()
-    return (await pool.run(job, { transferList: movedBy(job), signal: signal ?? null })) as ChartAnswer
-  }
-
-  const asStopped = (error: unknown): ChartWorkStopped => {
-    if (isClosed) return stopped()
-    return new ChartWorkStopped(error instanceof TimeoutError ? 'It takes too long.' : 'It takes more memory than it may.')
-  }
-
+export const makeChartThreads = (options: ChartThreadsOptions = {}): ChartThreads => {
+  const { threads = 2, account = () => undefined, maxWaiting = 32, waitMilliseconds = 60_000, jobMilliseconds = 15_000, heapMegabytes = 512 } = options
+  // One thread is left for others.
+  const perAccount = Math.max(1, threads - 1)
+  const pool = makeBoundedThreads({ program, threads, perAccount, waitingPerAccount: maxWaiting, waitMilliseconds, jobMilliseconds, heapMegabytes })
   return {
     async run(job) {
-      if (turns.size >= maxWaiting) throw new ChartWorkStopped('Too many charts are being read; try again later.')
-      const answer = await turns.add(({ signal }) => answerTo(job, signal)).catch((error: unknown) => {
-        throw asStopped(error)
-      })
+      const answer = (await pool.run(account(), job, movedBy(job))) as ChartAnswer
       if ('refused' in answer) throw new ChartWorkRefused(answer.refused)
       if ('failure' in answer) throw new Error(`a chart thread failed: ${answer.failure}`)
       return answer.result as Extract<ChartResult, { kind: typeof job.kind }>
     },
-    async close() {
-      isClosed = true
-      await pool.destroy()
-    },
+    close: () => pool.close(),
   }
 }
 
@@ -132,7 +100,7 @@ export const makeChartTools = (threads: ChartThreads): ChartTools => ({
       const { packed } = await threads.run<'schemas'>({ kind: 'schemas', chart: treeOf(chart), values })
       return 'archive' in packed ? right(packed) : left(valuesRefused(packed.lines))
     } catch (error) {
-      if (error instanceof ChartWorkStopped) return left(ValuesRefused(`The values could not be checked against the chart's schema. ${error.message}`))
+      if (error instanceof WorkStopped) return left(ValuesRefused(`The values could not be checked against the chart's schema. ${error.message}`))
       throw error
     }
   },
@@ -163,7 +131,7 @@ export const makeChartTexts = (threads: Pick<ChartThreads, 'run'>, slices: TimeS
     try {
       return right((await (isInline ? slices.run(() => doTextJob(job)) : runAside(job))) as A)
     } catch (error) {
-      if (error instanceof TextRefused || error instanceof ChartWorkRefused || error instanceof ChartWorkStopped) return left(TextUnreadable(error.message))
+      if (error instanceof TextRefused || error instanceof ChartWorkRefused || error instanceof WorkStopped) return left(TextUnreadable(error.message))
       throw error
     }
   }
@@ -190,7 +158,7 @@ export const makeTextDiff = (threads: Pick<ChartThreads, 'run'>, slices: TimeSli
     try {
       return (await threads.run<'diff'>({ kind: 'diff', from, to })).lines
     } catch (error) {
-      if (error instanceof ChartWorkStopped) return wholeDiff(from, to)
+      if (error instanceof WorkStopped) return wholeDiff(from, to)
       throw error
     }
   },

@@ -8,11 +8,18 @@ import type { ClusterAnswer, ClusterApi, ClusterRequest, ReachFailure } from '..
 import { AddressRefused, ClusterUnreachable, CredentialRefused } from '../../core/clusters/ports.ts'
 import type { ClusterSurvey, NodeFacts } from '../../core/clusters/types.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
-import { definedFields, fromWireJson } from '../../core/kernel/json.ts'
+import { definedFields, fromWireJson, textAt } from '../../core/kernel/json.ts'
+import type { AccountId } from '../../core/kernel/ids.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
-import type { ConnectionPools, Endpoint } from './connections.ts'
+import { JsonUnreadable } from '../outbound/json-pieces.ts'
+import type { JsonReader } from '../outbound/json-reader.ts'
+import { makeJsonReader } from '../outbound/json-reader.ts'
+import type { Reading, ReadingBudgets } from '../outbound/reading-budgets.ts'
+import { makeReadingBudgets, OverBudget } from '../outbound/reading-budgets.ts'
+import type { AskHub, ConnectionPools, Endpoint } from './connections.ts'
 import {
   authorization,
+  clusterNotReached,
   recordChanged,
   tlsOptions,
   toReachFailure,
@@ -27,17 +34,59 @@ import {
 /** Default limit for the bytes of an answer that this service reads itself. */
 const usualLimitBytes = 8 * 1024 * 1024
 
-class AnswerTooLarge extends Error {}
+/** A connection that failed. `server` is the host of the access config. */
+export interface ConnectionProblem {
+  readonly ownerId: AccountId | undefined
+  readonly server: string
+  readonly reason: string
+}
 
-const readText = async (body: AsyncIterable<Buffer>, limitBytes: number): Promise<string> => {
+/** What bounds the reading of answers, and parses them; and what reports failures to the operator. */
+export interface ClusterReads {
+  readonly budgets: ReadingBudgets
+  readonly json: JsonReader
+  readonly report: (problem: ConnectionProblem) => void
+}
+
+/** Reports the reason of a failure, which the caller does not see. */
+export const reported = async <A>(reads: Pick<ClusterReads, 'report'>, { credential, ownerId }: Endpoint, work: Outcome<ReachFailure, A>): Outcome<ReachFailure, A> => {
+  const outcome = await work
+  if (isLeft(outcome) && outcome.left.reason !== undefined) reads.report({ ownerId, server: new URL(credential.server).host, reason: outcome.left.reason })
+  return outcome
+}
+
+/** Reads with budgets of their own, and reports nothing. */
+export const separateReads = (): ClusterReads => ({ budgets: makeReadingBudgets(), json: makeJsonReader(), report: () => undefined })
+
+const readBytes = async (body: AsyncIterable<Buffer>, limitBytes: number, reading: Reading): Promise<Buffer> => {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of body) {
     bytes += chunk.byteLength
-    if (bytes > limitBytes) throw new AnswerTooLarge()
+    if (bytes > limitBytes) throw new OverBudget('answered with more than can be read.')
+    reading.take(chunk.byteLength)
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks).toString('utf8')
+  return Buffer.concat(chunks)
+}
+
+/**
+ * Sends a request and reads its answer, within the budgets of the caller's request, of its account, and of all. Throws OverBudget,
+ * JsonUnreadable and the errors of `send`.
+ */
+const readAnswer = async ({ budgets, json }: ClusterReads, ownerId: AccountId | undefined, asked: ClusterRequest, send: () => Promise<Dispatcher.ResponseData>): Promise<ClusterAnswer> => {
+  const reading = budgets.open(ownerId)
+  try {
+    const answer = await send()
+    const bytes = await readBytes(answer.body as AsyncIterable<Buffer>, asked.limitBytes ?? usualLimitBytes, reading)
+    const parsed = await json.parse(bytes, budgets.account(ownerId))
+    if (asked.isReduced === true) reading.end()
+    else reading.keep()
+    return { status: answer.statusCode, text: bytes.toString('utf8'), json: parsed }
+  } catch (error) {
+    reading.end()
+    throw error
+  }
 }
 
 /** Returns the JSON value of a text, with integers beyond 2^53 as bigint; undefined if it is none. */
@@ -72,13 +121,14 @@ export const askCluster = async (
   asked: ClusterRequest,
   timeoutMilliseconds: number,
   signal: AbortSignal,
+  reads: ClusterReads,
 ): Outcome<ReachFailure, ClusterAnswer> => {
   if (leavesPrefix(asked.target) || splitsSegment(asked.target)) return left(ClusterUnreachable('That is no path of a cluster.'))
-  const { credential, via } = endpoint
+  const { credential, via, ownerId } = endpoint
   const { origin } = new URL(credential.server)
   const deadline = AbortSignal.timeout(timeoutMilliseconds)
   const until = AbortSignal.any([signal, deadline])
-  const send = () =>
+  const sendOnce = () =>
     request(`${origin}${prefixOf(endpoint)}${asked.target}`, {
       dispatcher,
       method: asked.method,
@@ -88,22 +138,22 @@ export const askCluster = async (
       headersTimeout: timeoutMilliseconds,
       bodyTimeout: timeoutMilliseconds,
     })
-  try {
-    let answer = await send()
+  const send = async (): Promise<Dispatcher.ResponseData> => {
+    const answer = await sendOnce()
     const retryAfterSeconds = askedToRetryAfter(answer)
-    if (retryAfterSeconds !== undefined) {
-      await answer.body.dump()
-      await setTimeout(retryAfterSeconds * 1000, undefined, { signal: until })
-      answer = await send()
-    }
-    const text = await readText(answer.body as AsyncIterable<Buffer>, asked.limitBytes ?? usualLimitBytes)
-    const got = { status: answer.statusCode, text, json: jsonOf(text) }
+    if (retryAfterSeconds === undefined) return answer
+    await answer.body.dump()
+    await setTimeout(retryAfterSeconds * 1000, undefined, { signal: until })
+    return sendOnce()
+  }
+  try {
+    const got = await readAnswer(reads, ownerId, asked, send)
     if (via === undefined) return got.status === 401 ? left(CredentialRefused('The cluster refused the stored credential.')) : right(got)
-    const failure = isDoubtful(got.status) ? await judgeAnswer(got, via, (other) => askCluster(dispatcher, { credential }, other, timeoutMilliseconds, until)) : undefined
+    const askHub: AskHub = (other) => askCluster(dispatcher, { credential, ownerId }, other, timeoutMilliseconds, until, reads)
+    const failure = isDoubtful(got.status) ? await judgeAnswer(got, via, askHub) : undefined
     return failure === undefined ? right(got) : left(failure)
   } catch (error) {
-    if (deadline.aborted) return left(ClusterUnreachable('The cluster did not answer in time.'))
-    if (error instanceof AnswerTooLarge) return left(ClusterUnreachable('The cluster answered with more than can be read.'))
+    if (error instanceof OverBudget || error instanceof JsonUnreadable) return left(ClusterUnreachable(`The cluster ${error.message}`))
     return left(namingHub(toReachFailure(error), via))
   }
 }
@@ -140,12 +190,15 @@ const read = <A>(codec: t.Type<A, unknown, unknown>, answer: Either<ReachFailure
 /** Kubernetes uses UUIDs. The column holds this many ASCII characters. */
 const uidPattern = /^[\x21-\x7e]{1,64}$/
 
+/** Reports whether a Kubernetes API server gave this answer to a request that it refused. */
+const isStatus = ({ json }: ClusterAnswer): boolean => textAt(json, 'kind') === 'Status' && textAt(json, 'apiVersion') === 'v1'
+
 const uidOf = (answer: ClusterAnswer): Either<ReachFailure, string> => {
   const namespace = read(Namespace, right(answer))
   if (namespace !== undefined && uidPattern.test(namespace.metadata.uid)) return right(namespace.metadata.uid)
-  if (answer.status === 403)
+  if (answer.status === 403 && isStatus(answer))
     return left(CredentialRefused('The credential may not read the namespace kube-system, whose UID identifies the cluster.'))
-  return left(ClusterUnreachable('What answers at that address is not a Kubernetes API server.'))
+  return left(clusterNotReached('no namespace kube-system'))
 }
 
 const nodesOf = (nodes: t.TypeOf<typeof Nodes> | undefined): readonly NodeFacts[] =>
@@ -183,7 +236,7 @@ const requestTimeoutMilliseconds = 10_000
 /** A survey is several requests, and a user waits for it. */
 const surveyTimeoutMilliseconds = 8_000
 
-export const makeUndiciClusterApi = (pools: ConnectionPools, egress: EgressPolicy): ClusterApi => ({
+export const makeUndiciClusterApi = (pools: ConnectionPools, egress: EgressPolicy, reads: ClusterReads = separateReads()): ClusterApi => ({
   async survey(credential, signal, through) {
     const url = new URL(credential.server)
     const refused = egress.refusal(url)
@@ -199,7 +252,7 @@ export const makeUndiciClusterApi = (pools: ConnectionPools, egress: EgressPolic
     const headers = through?.headers ?? []
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(surveyTimeoutMilliseconds)])
     try {
-      return await survey((target) => askCluster(pool, endpoint, { method: 'GET', target, headers }, surveyTimeoutMilliseconds, deadline))
+      return await reported(reads, endpoint, survey((target) => askCluster(pool, endpoint, { method: 'GET', target, headers }, surveyTimeoutMilliseconds, deadline, reads)))
     } finally {
       await pool.destroy()
     }
@@ -212,6 +265,7 @@ export const makeUndiciClusterApi = (pools: ConnectionPools, egress: EgressPolic
     const { short, connection } = opened
     const refused = egress.refusal(new URL(connection.credential.server))
     if (refused !== undefined) return left(AddressRefused(refused))
-    return askCluster(short, connection, asked, requestTimeoutMilliseconds, signal)
+    const endpoint = { ...connection, ownerId: connection.link.ownerId }
+    return reported(reads, endpoint, askCluster(short, endpoint, asked, requestTimeoutMilliseconds, signal, reads))
   },
 })

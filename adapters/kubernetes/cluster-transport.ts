@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
+import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Dispatcher } from 'undici'
 import type { ClusterAnswer, ClusterTransport, ReachFailure, UpstreamRequest } from '../../core/clusters/ports.ts'
@@ -20,7 +21,8 @@ import {
   recordChanged,
   toReachFailure,
 } from './connections.ts'
-import { askCluster, jsonOf } from './cluster-api.ts'
+import type { ClusterReads } from './cluster-api.ts'
+import { askCluster, jsonOf, reported, separateReads } from './cluster-api.ts'
 import { tunnel } from './tunnel.ts'
 
 /** In bytes. A larger body is sent without an entity tag. */
@@ -244,18 +246,19 @@ const judgeOf = ({ via }: ClusterConnection, { isForeign = false }: UpstreamRequ
   return { doubts: (status) => status === 401, judge: (answer) => Promise.resolve(judgeForeign(answer)), failureOf: toReachFailure }
 }
 
-export const makeUndiciClusterTransport = (pools: ConnectionPools, egress: EgressPolicy): ClusterTransport => ({
+export const makeUndiciClusterTransport = (pools: ConnectionPools, egress: EgressPolicy, reads: ClusterReads = separateReads()): ClusterTransport => ({
   relay(asker, upstream, exchange, signal) {
     // The pools may belong to a newer credential than the caller has. The caller's must not be sent to the address of the pools.
     const opened = pools.of(asker)
     if (opened === undefined) return Promise.resolve(left(recordChanged))
     const { short, long, connection } = opened
     const { credential } = connection
+    const { ownerId } = connection.link
     const refused = refusalOf(egress, connection, upstream)
     if (refused !== undefined) return Promise.resolve(left(ClusterUnreachable(refused)))
-    return new Promise((done, fail) => {
+    const relayed = new Promise<Either<ReachFailure, void>>((done, fail) => {
       const settle = (failure: ReachFailure | undefined): void => done(failure === undefined ? right(undefined) : left(failure))
-      const askHub: AskHub = (request) => askCluster(short, { credential }, request, hubTimeoutMilliseconds, signal)
+      const askHub: AskHub = (request) => askCluster(short, { credential, ownerId }, request, hubTimeoutMilliseconds, signal, reads)
       const handler = new RelayHandler(exchange, upstream, signal, settle, judgeOf(connection, upstream, askHub))
       try {
         ;(upstream.isLongLived ? long : short).dispatch(dispatchOptions(connection, withPrefix(connection, upstream), exchange.body), handler)
@@ -263,6 +266,7 @@ export const makeUndiciClusterTransport = (pools: ConnectionPools, egress: Egres
         fail(error)
       }
     })
+    return reported(reads, { credential, ownerId }, relayed)
   },
 
   tunnel(asker, upstream, exchange, signal) {
@@ -270,13 +274,15 @@ export const makeUndiciClusterTransport = (pools: ConnectionPools, egress: Egres
     if (opened === undefined) return Promise.resolve(left(recordChanged))
     const { short, tunnels, connection } = opened
     const { credential, via } = connection
+    const { ownerId } = connection.link
     const refused = refusalOf(egress, connection, upstream)
     if (refused !== undefined) return Promise.resolve(left(ClusterUnreachable(refused)))
-    const askHub: AskHub = (request) => askCluster(short, { credential }, request, hubTimeoutMilliseconds, signal)
-    return tunnel({ credential, ...definedFields({ via }) }, egress, askHub, withPrefix(connection, upstream), exchange, signal, (socket) => {
+    const askHub: AskHub = (request) => askCluster(short, { credential, ownerId }, request, hubTimeoutMilliseconds, signal, reads)
+    const tunnelled = tunnel({ credential, ...definedFields({ via }) }, egress, askHub, withPrefix(connection, upstream), exchange, signal, (socket) => {
       tunnels.add(socket)
       socket.on('close', () => tunnels.delete(socket))
     })
+    return reported(reads, { credential, ownerId }, tunnelled)
   },
 
   forget: (id) => pools.forget(id),

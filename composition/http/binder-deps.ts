@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ReadingBudgets } from '../../adapters/outbound/reading-budgets.ts'
 import type { AuditDenials } from '../../core/audit/ports.ts'
 import type { Authorizer } from '../../core/authz/ports.ts'
 import type { Authenticator, CsrfTokens, IdentitySettings } from '../../core/identity/ports.ts'
@@ -34,6 +35,8 @@ export interface BinderDeps {
   /** The path of the documentation page, to which error bodies link, relative to the address of the service. */
   readonly docsUrl: string
   readonly pauseInLongTurn: PauseInLongTurn
+  /** What a request reads of other servers is one budget. */
+  readonly readings: Pick<ReadingBudgets, 'request'>
   readonly accessLog: (exchange: Closing, context: RequestContext) => void
 }
 

@@ -1,3 +1,5 @@
+import { makeNameResolver } from '../../adapters/outbound/name-resolver.ts'
+import { makeReadingBudgets } from '../../adapters/outbound/reading-budgets.ts'
 import { createRequire, registerHooks } from 'node:module'
 import { isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -119,6 +121,7 @@ const bootOf = ({ settings, foundation, log, stops }: ComposeInput, plugins: rea
   const { keyring, database, clock, instanceId } = foundation
   const objectRows = makeObjectRowsRegister()
   const baseUrl = settings.baseUrl ?? addressUrl(settings.listen)
+  const readings = makeReadingBudgets()
   return {
     settings,
     deployment,
@@ -131,6 +134,8 @@ const bootOf = ({ settings, foundation, log, stops }: ComposeInput, plugins: rea
     keys: { audit: keyring.auditKey, csrf: keyring.csrfKey },
     catalogue: catalogueOf(plugins, deployment),
     objectRows,
+    readings,
+    resolver: makeNameResolver({ account: readings.account }),
     heldObjects: makeSqlHeldObjects(database, objectRows),
     baseUrl: () => baseUrl,
     onStop: (name, close) => stops.add(name, close),

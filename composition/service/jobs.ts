@@ -1,9 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { ReadingBudgets } from '../../adapters/outbound/reading-budgets.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import type { Lease, LeaseStore } from '../../core/kernel/instances.ts'
 import { whileHeld } from '../../core/kernel/instances.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import { ActorCallsToken } from '../../core/kernel/principal.ts'
+import type { TaskEnd, TaskHandler, TaskRun } from '../../core/tasks/ports.ts'
 import { EventPublisherToken, TaskBusToken, TaskQueuesToken } from '../../core/tasks/ports.ts'
 import type { Worker } from '../../core/tasks/worker.ts'
 import { startWorker } from '../../core/tasks/worker.ts'
@@ -107,9 +109,15 @@ export interface TaskWorker extends Pick<Worker, 'beginStop'> {
   stop(): Promise<void>
 }
 
+/** All that a task reads of other servers counts for its account. */
+const withinBudget = (readings: Pick<ReadingBudgets, 'task'>, { kind, run, recover }: TaskHandler): TaskHandler => {
+  const within = (work: (run: TaskRun) => Promise<TaskEnd>) => (of: TaskRun) => readings.task(of.task.tenantId, () => work(of))
+  return { kind, run: within(run), recover: recover === 'run-again' ? recover : within(recover) }
+}
+
 /** Starts the worker of this process, for the kinds of tasks that the open plugins declare. */
 export const startTaskWorker = ({ boot, container, assembly }: Composition, { instanceId }: Foundation): TaskWorker => {
-  const kinds = new Map(assembly.tasks.map((kind) => [kind.kind, kind]))
+  const kinds = new Map(assembly.tasks.map((kind) => [kind.kind, withinBudget(boot.readings, kind)]))
   const worker = startWorker({
     queue: container.resolve(TaskQueuesToken).open(instanceId, [...kinds.keys()]),
     bus: container.resolve(TaskBusToken),

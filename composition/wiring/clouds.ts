@@ -13,9 +13,9 @@ import type { Provide } from '../boot.ts'
 export const provideClouds: Provide = (container, boot) => {
   const { database, settings } = boot
   const bindStore = makeSqlCloudCredentialStore(database)
-  const vendorEgress = makeEgressClient(makeEgressPolicy(new Set(['public'])), false)
+  const vendorEgress = makeEgressClient(makeEgressPolicy(new Set(['public']), boot.resolver.lookup), false)
   // An endpoint that is configured is intended, at any address.
-  const operatorEgress = makeEgressClient(makeEgressPolicy(new Set(['public', 'private', 'loopback'])), true)
+  const operatorEgress = makeEgressClient(makeEgressPolicy(new Set(['public', 'private', 'loopback']), boot.resolver.lookup), true)
   boot.onStop('connections to clouds', async () => {
     await Promise.all([vendorEgress.close(), operatorEgress.close()])
   })

@@ -1,9 +1,11 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { jsonCredentialCodec, makeKubeconfigParser } from '../../adapters/kubernetes/kubeconfig.ts'
+import type { ClusterReads } from '../../adapters/kubernetes/cluster-api.ts'
 import { makeUndiciClusterApi } from '../../adapters/kubernetes/cluster-api.ts'
 import { makeUndiciClusterTransport } from '../../adapters/kubernetes/cluster-transport.ts'
 import { makeConnectionPools } from '../../adapters/kubernetes/connections.ts'
 import { makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
+import { makeJsonReader } from '../../adapters/outbound/json-reader.ts'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { clusterObjectRows } from '../../adapters/sql/clusters/rows.ts'
 import { makeSqlClusterStore } from '../../adapters/sql/clusters/cluster-store.ts'
@@ -52,9 +54,14 @@ export const provideClusters: Provide = (container, boot) => {
   const { database, settings } = boot
   boot.objectRows.add(...clusterObjectRows)
   const bindStore = makeSqlClusterStore(database)
-  const egress = makeEgressPolicy(new Set(settings.kubernetesAllow))
+  const egress = makeEgressPolicy(new Set(settings.kubernetesAllow), boot.resolver.lookup)
   const pools = makeConnectionPools(egress)
-  boot.onStop('connections to clusters', () => pools.close())
+  const json = makeJsonReader()
+  const reads: ClusterReads = { budgets: boot.readings, json, report: (problem) => boot.log.info({ ...problem }, 'a cluster cannot be reached') }
+  boot.onStop('connections to clusters', async () => {
+    await pools.close()
+    await json.close()
+  })
   container.provideValue(PublicAddressToken, { kubernetesUrl: ({ ownAddress }) => kubernetesAddress(boot, ownAddress) })
   container.provideValue(CredentialCodecToken, jsonCredentialCodec)
   container.provideValue(KubeconfigParserToken, makeKubeconfigParser())
@@ -64,8 +71,8 @@ export const provideClusters: Provide = (container, boot) => {
       return refused === undefined ? right(undefined) : left(AddressRefused(refused))
     },
   })
-  container.provide(ClusterApiToken, () => makeUndiciClusterApi(pools, egress))
-  container.provide(ClusterTransportToken, () => makeUndiciClusterTransport(pools, egress))
+  container.provide(ClusterApiToken, () => makeUndiciClusterApi(pools, egress, reads))
+  container.provide(ClusterTransportToken, () => makeUndiciClusterTransport(pools, egress, reads))
   container.provide(ClusterStoreToken, () => bindStore(database))
   container.provide(ClusterConnectionsToken, (resolve) =>
     makeClusterConnections({

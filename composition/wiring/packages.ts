@@ -36,11 +36,12 @@ const readingSliceMilliseconds = 4
 
 /** Provides charts: their sources, the checks of their contents, and their texts. */
 export const provideCharts: Provide = (container, boot) => {
-  const threads = makeChartThreads()
+  const account = () => boot.readings.account()
+  const threads = makeChartThreads({ account })
   const slices = makeTimeSlices(readingSliceMilliseconds)
   boot.onStop('threads that read charts', () => threads.close())
-  const fetch = makeGuardedFetch(makeUserUrlPolicy(makeEgressAllowance(boot.settings.egressAllow)))
-  const open = makeOpenRepository({ fetch, threads })
+  const fetch = makeGuardedFetch(makeUserUrlPolicy(makeEgressAllowance(boot.settings.egressAllow), boot.resolver.lookup), boot.readings)
+  const open = makeOpenRepository({ fetch, threads, account })
   container.provideValue(ChartTextsToken, makeChartTexts(threads, slices))
   container.provideValue(TextDiffToken, makeTextDiff(threads, slices))
   container.provideValue(JsonPatchesToken, fastJsonPatches)
@@ -55,12 +56,12 @@ export const provideCharts: Provide = (container, boot) => {
 const matchingSliceMilliseconds = 4
 
 /** Provides reads of Helm releases, and the driver that they use. */
-export const providePackages: Provide = (container, { database, onStop }) => {
+export const providePackages: Provide = (container, { database, onStop, readings }) => {
   const bindStore = makeSqlDriverConfigurationStore(database)
   container.provideValue(NamePatternsToken, makeRe2NamePatterns(makeTimeSlices(matchingSliceMilliseconds)))
   container.provide(ReleaseStoreToken, (resolve) => {
-    const store = makeHelmReleaseStore({ clock: resolve(ClockToken) })
-    onStop('the thread that reads release records', () => store.close())
+    const store = makeHelmReleaseStore({ clock: resolve(ClockToken), account: () => readings.account() })
+    onStop('the threads that read release records', () => store.close())
     return store
   })
   container.provide(DriverConfigurationStoreToken, () => bindStore(database))

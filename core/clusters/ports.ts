@@ -228,6 +228,8 @@ export interface ClusterRequest {
   readonly body?: Uint8Array
   /** Maximum size of the response in bytes; a larger one is ClusterUnreachable. */
   readonly limitBytes?: number
+  /** Little of the answer is kept. Otherwise its bytes count for the caller until the caller's own request ends. */
+  readonly isReduced?: boolean
 }
 
 /** `json` is undefined if the body is not JSON. */

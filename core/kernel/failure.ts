@@ -40,9 +40,11 @@ export interface Failure<Tag extends string = string> {
   /** One entry per problem, for responses that list several (field paths, blocking objects). */
   readonly errors?: readonly string[]
   readonly about?: FailureSubject
+  /** What happened, for the operator's log only: it may name addresses inside the network. It is never sent to the caller. */
+  readonly reason?: string
 }
 
-type FailureExtras = Pick<Failure, 'retryAfterSeconds' | 'errors' | 'about'>
+type FailureExtras = Pick<Failure, 'retryAfterSeconds' | 'errors' | 'about' | 'reason'>
 
 /** A failure's constructor. It also carries the tag, the kind and the meaning, so that a route can declare and document it. */
 export interface FailureType<Tag extends string> {

@@ -1,33 +1,36 @@
 import test from 'ava'
-import { ChartWorkStopped, makeChartThreads } from '../../adapters/charts/chart-threads.ts'
+import { makeChartThreads } from '../../adapters/charts/chart-threads.ts'
+import { WorkStopped } from '../../adapters/outbound/bounded-threads.ts'
 
 /** Takes seconds, and every test closes the threads before it ends. */
 const endless = { kind: 'text', job: { do: 'parse', bytes: Buffer.from('- {a: 1, b: 2, c: 3}\n'.repeat(390_000)) } } as const
 const short = { kind: 'diff', from: 'a\n', to: 'b\n' } as const
 const large = () => ({ kind: 'text', job: { do: 'parse', bytes: Buffer.from('- {a: 1, b: 2, c: 3}\n'.repeat(200_000)) } }) as const
 
-test('a job that does not end holds up no other thread', async (t) => {
-  const threads = makeChartThreads({ threads: 2 })
-  const running = t.throwsAsync(threads.run<'text'>(endless), { instanceOf: ChartWorkStopped, message: /service stops/ })
+test('jobs of one account that do not end hold up no other account', async (t) => {
+  let account = 1
+  const threads = makeChartThreads({ threads: 2, account: () => account })
+  const running = Array.from({ length: 20 }, () => t.throwsAsync(threads.run<'text'>(endless), { instanceOf: WorkStopped, message: /service stops/ }))
+  account = 2
   t.regex((await threads.run<'diff'>(short)).lines, /^\+b$/m)
   await threads.close()
-  await running
+  await Promise.all(running)
 })
 
 test('a job that takes too much memory is stopped with its thread, and the next one is served', async (t) => {
   const threads = makeChartThreads({ threads: 1, heapMegabytes: 24 })
   t.teardown(() => threads.close())
-  const stopped = t.throwsAsync(threads.run<'text'>(large()), { instanceOf: ChartWorkStopped, message: /more memory/ })
+  const stopped = t.throwsAsync(threads.run<'text'>(large()), { instanceOf: WorkStopped, message: /more memory/ })
   t.regex((await threads.run<'diff'>(short)).lines, /^\+b$/m, 'one that waited')
   await stopped
 })
 
 test('more jobs than may wait are refused, and closing stops the running and the waiting ones', async (t) => {
   const threads = makeChartThreads({ threads: 1, maxWaiting: 1 })
-  const running = t.throwsAsync(threads.run<'text'>(endless), { instanceOf: ChartWorkStopped, message: /service stops/ })
-  const waiting = t.throwsAsync(threads.run<'diff'>(short), { instanceOf: ChartWorkStopped, message: /service stops/ })
-  await t.throwsAsync(threads.run<'diff'>(short), { instanceOf: ChartWorkStopped, message: /Too many/ })
+  const running = t.throwsAsync(threads.run<'text'>(endless), { instanceOf: WorkStopped, message: /service stops/ })
+  const waiting = t.throwsAsync(threads.run<'diff'>(short), { instanceOf: WorkStopped, message: /service stops/ })
+  await t.throwsAsync(threads.run<'diff'>(short), { instanceOf: WorkStopped, message: /Too many/ })
   await threads.close()
   await Promise.all([running, waiting])
-  await t.throwsAsync(threads.run<'diff'>(short), { instanceOf: ChartWorkStopped, message: /service stops/ })
+  await t.throwsAsync(threads.run<'diff'>(short), { instanceOf: WorkStopped, message: /service stops/ })
 })

@@ -103,7 +103,7 @@ const refusedImports: readonly (readonly [string, () => object, RegExp])[] = [
   ['another owner in the body', () => ({ basicInfo: { name: 'a', ownerID: 1 }, provider: { accessConfig: fake.kubeconfig() } }), /ownerID/],
   ['another UID in the body', () => ({ basicInfo: { name: 'a', clusterUID: 'other' }, provider: { accessConfig: fake.kubeconfig() } }), /clusterUID/],
   ['a token that the cluster refuses', () => ({ basicInfo: { name: 'a' }, provider: { accessConfig: fake.kubeconfig({ token: 'wrong' }) } }), /refused/],
-  ['no server at the address', () => ({ basicInfo: { name: 'a' }, provider: { accessConfig: fake.kubeconfig({ server: 'https://127.0.0.1:1' }) } }), /refuses connections/],
+  ['no server at the address', () => ({ basicInfo: { name: 'a' }, provider: { accessConfig: fake.kubeconfig({ server: 'https://127.0.0.1:1' }) } }), /cannot be reached from here/],
   ['a metadata address', () => ({ basicInfo: { name: 'a' }, provider: { accessConfig: fake.kubeconfig({ server: 'https://169.254.169.254' }) } }), /never allowed/],
   ['a kubeconfig that is none', () => ({ basicInfo: { name: 'a' }, provider: { accessConfig: 'hello' } }), /kubeconfig/],
 ]
@@ -153,7 +153,7 @@ test('status follows the cluster: active, not ready, refused, another cluster, u
   t.is((await valueOf(client.call(getClusterStatus, { params }))).status.phase, 'NotConnected')
   const proxied = await service.send('GET', `/api/v1/clusters/${at}/proxy/version`, as(owner))
   t.true(proxied.status >= 500)
-  t.regex(proxied.json.message, /refuses connections/)
+  t.regex(proxied.json.message, /cannot be reached from here/)
 })
 
 test('a new credential replaces the old one at once, if it leads to the same cluster', async (t) => {

@@ -207,7 +207,7 @@ test('each failure on the way says what is missing; answers of the spoke pass as
   const denied = await through(at, owner, 'GET', '/api/v1/nodes')
   t.deepEqual([denied.status, denied.json.reason], [403, 'Forbidden'])
   await hub.stop()
-  await expectFailure(/through its hub\. The hub refuses connections/)
+  await expectFailure(/through its hub\. The hub cannot be reached from here/)
 })
 
 test('the status of a spoke is surveyed through the gateway as the caller; a refusal to one caller is not stored', async (t) => {

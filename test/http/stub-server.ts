@@ -8,6 +8,7 @@ import type { AccessGrant, ObjectLocator } from '../../core/kernel/access.ts'
 import type { AccountId, UserId } from '../../core/kernel/ids.ts'
 import type { Failure } from '../../core/kernel/failure.ts'
 import type { BegunRequest, IdempotencyStore, StoredAnswer } from '../../core/kernel/idempotency.ts'
+import { makeReadingBudgets } from '../../adapters/outbound/reading-budgets.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import type { Principal } from '../../core/kernel/principal.ts'
 import { fullScope } from '../../core/kernel/principal.ts'
@@ -128,6 +129,7 @@ export const startStubServer = async (routes: readonly AnyBoundRoute[], override
     authorizer: { authorize: grants },
     csrf: { of: (key: Secret) => `csrf-of-${key.reveal()}`, matches: (key: Secret, presented: string) => presented === `csrf-of-${key.reveal()}` },
     idempotency: memoryIdempotency(),
+    readings: makeReadingBudgets(),
     secretBox: {
       seal: async (plain) => new TextEncoder().encode(`sealed:${plain.reveal()}`),
       open: async (box) => secret(new TextDecoder().decode(box).slice('sealed:'.length)),

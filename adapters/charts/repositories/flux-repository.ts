@@ -23,7 +23,7 @@ const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 const get = async (cluster: MemberCluster, target: string, what: string, signal: AbortSignal): Promise<Fields | undefined> => {
-  const answer = await cluster.request({ method: 'GET', target, limitBytes: 2 * 1024 * 1024 }, signal)
+  const answer = await cluster.request({ method: 'GET', target, limitBytes: 2 * 1024 * 1024, isReduced: true }, signal)
   if (isLeft(answer)) throw new MemberError(answer.left)
   const { status, json } = answer.right
   if (status === 404) return undefined

@@ -1,17 +1,23 @@
 import { LRUCache } from 'lru-cache'
+import { makeSharedWork } from '../../../core/kernel/concurrency.ts'
 import type { RepositoryAccess } from '../../../core/chart-repositories/types.ts'
 import type { GuardedAnswer, GuardedFetch } from '../../outbound/guarded-fetch.ts'
+import type { AccountKey } from '../../outbound/account-turns.ts'
+import { makeAccountTurns } from '../../outbound/account-turns.ts'
 import { archiveLimits, sha256Hex } from '../archives.ts'
 import type { ChartThreads } from '../chart-threads.ts'
 import { chooseVersion } from '../versions.ts'
 import { originSecrets } from './credentials.ts'
-import type { ChartArchive, IndexedVersion, Repository, RepositoryIndex } from './repository-index.ts'
+import type { ChartArchive, Download, IndexedVersion, Repository, RepositoryIndex } from './repository-index.ts'
+import { unpackIndex } from './repository-index.ts'
 import { answeredBy, missing, refusedSource } from './source-errors.ts'
 import { definedFields, toWireJson } from '../../../core/kernel/json.ts'
 
 const indexBytes = 50 * 1024 * 1024
 const indexMilliseconds = 60_000
-/** The number of cached indexes and their bytes as received. The least recently requested is removed first. */
+/** The least memory that a version takes. */
+const bytesOfVersion = 1024
+/** The number of cached indexes and their bytes. The least recently requested is removed first. */
 const most = { indexes: 64, bytes: 128 * 1024 * 1024 }
 
 interface Kept {
@@ -36,26 +42,40 @@ const indexUrl = (base: string): URL => {
 const validatorsOf = ({ headers }: GuardedAnswer): Readonly<Record<string, string>> =>
   definedFields({ 'if-none-match': headers['etag'], 'if-modified-since': headers['last-modified'] })
 
-export const makeIndexCache = (deps: { readonly fetch: GuardedFetch; readonly threads: ChartThreads }): IndexCache => {
+/** An index has up to fifty megabytes, and several times as much once parsed: an account reads one at a time. */
+const turnLimits = { inAll: 3, perAccount: 1, waitingPerAccount: 32, waitMilliseconds: 60_000 }
+
+/** @param account the account for which an index is read. */
+export const makeIndexCache = (deps: { readonly fetch: GuardedFetch; readonly threads: ChartThreads; readonly account?: () => AccountKey }): IndexCache => {
   const kept = new LRUCache<string, Kept>({ max: most.indexes, maxSize: most.bytes, sizeCalculation: ({ size }) => Math.max(1, size) })
+  const shared = makeSharedWork<RepositoryIndex>()
+  const turns = makeAccountTurns(turnLimits)
+
+  const read = async (key: string, access: RepositoryAccess, signal: AbortSignal): Promise<RepositoryIndex> => {
+    const url = indexUrl(access.url)
+    const secrets = originSecrets(access.credentials)
+    const before = kept.get(key)
+    const answer = await deps.fetch({ url, secrets, limitBytes: indexBytes, timeoutMilliseconds: indexMilliseconds, headers: before?.validators ?? {} }, signal)
+    if (answer.status === 304 && before !== undefined) {
+      kept.set(key, before)
+      return before.index
+    }
+    if (answer.status !== 200) throw answeredBy(url.hostname, answer.status)
+    const { length } = answer.bytes
+    const { parts } = await deps.threads.run<'index'>({ kind: 'index', bytes: answer.bytes })
+    answer.release?.()
+    const index = await unpackIndex(parts)
+    const versions = [...index.values()].reduce((sum, each) => sum + each.length, 0)
+    const validators = validatorsOf(answer)
+    if (Object.keys(validators).length > 0) kept.set(key, { index, size: Math.max(length, versions * bytesOfVersion), validators })
+    return index
+  }
 
   return {
-    async of(access, signal) {
-      const url = indexUrl(access.url)
-      const secrets = originSecrets(access.credentials)
-      const key = sha256Hex(Buffer.from(toWireJson([url.href, secrets])))
-      const before = kept.get(key)
-      const answer = await deps.fetch({ url, secrets, limitBytes: indexBytes, timeoutMilliseconds: indexMilliseconds, headers: before?.validators ?? {} }, signal)
-      if (answer.status === 304 && before !== undefined) {
-        kept.set(key, before)
-        return before.index
-      }
-      if (answer.status !== 200) throw answeredBy(url.hostname, answer.status)
-      const size = answer.bytes.length
-      const { index } = await deps.threads.run<'index'>({ kind: 'index', bytes: answer.bytes })
-      const validators = validatorsOf(answer)
-      if (Object.keys(validators).length > 0) kept.set(key, { index, size, validators })
-      return index
+    of(access, signal) {
+      const key = sha256Hex(Buffer.from(toWireJson([indexUrl(access.url).href, originSecrets(access.credentials)])))
+      // Concurrent requests for one index share its reading.
+      return shared(key, signal, (until) => turns.run(deps.account?.(), () => read(key, access, until)))
     },
   }
 }
@@ -74,8 +94,6 @@ export const chartUrl = (base: string, written: string): URL => {
   if (url.search === '') url.search = search
   return url
 }
-
-export type Download = Pick<ChartArchive, 'bytes' | 'digests'>
 
 interface Deps {
   readonly fetch: GuardedFetch
@@ -100,7 +118,7 @@ export const makeHttpRepository = (deps: Deps, access: RepositoryAccess): Reposi
     )
     if (answer.status === 404) throw missing(`The repository lists the chart ${entry.name} ${entry.version}, but does not have it.`)
     if (answer.status !== 200) throw answeredBy(url.hostname, answer.status)
-    return { bytes: answer.bytes, digests: [] }
+    return { bytes: answer.bytes, digests: [], ...definedFields({ release: answer.release }) }
   }
 
   return {
@@ -114,8 +132,8 @@ export const makeHttpRepository = (deps: Deps, access: RepositoryAccess): Reposi
       const version = chooseVersion(versions.map((each) => each.version), wanted)
       const entry = versions.find((each) => each.version === version)
       if (entry === undefined) throw missing(wanted === '' ? `The chart ${name} has no stable version.` : `The chart ${name} has no version ${wanted}.`)
-      const { bytes, digests } = await download(entry, signal)
-      return { version: entry.version, bytes, digests: entry.digest === undefined ? digests : [...digests, entry.digest] }
+      const { digests, ...downloaded } = await download(entry, signal)
+      return { ...downloaded, version: entry.version, digests: entry.digest === undefined ? digests : [...digests, entry.digest] }
     },
   }
 }

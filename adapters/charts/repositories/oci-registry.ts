@@ -1,9 +1,11 @@
 import type { RepositoryAccess } from '../../../core/chart-repositories/types.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
 import type { GuardedAnswer, GuardedFetch } from '../../outbound/guarded-fetch.ts'
 import { archiveLimits } from '../archives.ts'
 import { chooseVersion, newestFirst, readVersion } from '../versions.ts'
 import { authorizationOf, tlsSecrets } from './credentials.ts'
 import type { ChartArchive, IndexedVersion, Repository } from './repository-index.ts'
+import type { Download } from './repository-index.ts'
 import { answeredBy, missing, refusedChart, refusedSource, unreachable } from './source-errors.ts'
 
 export const manifestTypes = 'application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json'
@@ -112,7 +114,8 @@ export const mayHoldToken = (registry: URL, realm: URL): boolean => {
   return isNamed && realm.protocol === 'https:' && registry.protocol === 'https:' && (realm.hostname === parent || realm.hostname.endsWith(`.${parent}`))
 }
 
-const documentBytes = 4 * 1024 * 1024
+/** In bytes. Such a document is parsed at once. A page of 1,000 tags has an eighth of this. */
+const documentBytes = 1024 * 1024
 /** Registries return 100 to 1000 tags a page. */
 const maxTagPages = 100
 const maxTags = 50_000
@@ -199,7 +202,7 @@ export const makeOciRegistry = (fetch: GuardedFetch, access: RepositoryAccess) =
     return newestFirst(all.map(versionOf))
   }
 
-  const pull = async (place: Place, tag: string, what: string, signal: AbortSignal): Promise<Pick<ChartArchive, 'bytes' | 'digests'>> => {
+  const pull = async (place: Place, tag: string, what: string, signal: AbortSignal): Promise<Download> => {
     const get = session(place)
     const answer = await get(`manifests/${tag}`, documentBytes, manifestTypes, signal)
     if (answer.status === 404) throw missing(`The registry has no chart ${what}.`)
@@ -209,7 +212,7 @@ export const makeOciRegistry = (fetch: GuardedFetch, access: RepositoryAccess) =
     if (layer.size > archiveLimits.archiveBytes) throw refusedChart('The archive is larger than 10 MiB.')
     const blob = await get(`blobs/${layer.digest}`, archiveLimits.archiveBytes, '*/*', signal)
     if (blob.status !== 200) throw answeredBy(new URL(place.origin).hostname, blob.status)
-    return { bytes: blob.bytes, digests: [layer.digest.slice('sha256:'.length)] }
+    return { bytes: blob.bytes, digests: [layer.digest.slice('sha256:'.length)], ...definedFields({ release: blob.release }) }
   }
 
   const basePath = new URL(access.url.replace(/^oci:/, 'https:')).pathname
@@ -231,7 +234,7 @@ export const makeOciRegistry = (fetch: GuardedFetch, access: RepositoryAccess) =
   return {
     repository,
     /** `oci://host/path:tag`, as an index may contain it. */
-    pullReference: async (url: URL, signal: AbortSignal): Promise<Pick<ChartArchive, 'bytes' | 'digests'>> => {
+    pullReference: async (url: URL, signal: AbortSignal): Promise<Download> => {
       const [, path = '', tag = ''] = /^(.*):([A-Za-z0-9_][A-Za-z0-9._-]{0,127})$/.exec(decodeURIComponent(url.pathname)) ?? []
       if (tag === '') throw refusedSource('The index of the repository names a place in a registry without a tag.')
       return pull(placeOf(access, path), tag, `${path.slice(1)}:${tag}`, signal)

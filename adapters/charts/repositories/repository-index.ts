@@ -1,7 +1,8 @@
+import { setImmediate } from 'node:timers/promises'
 import { loadAll } from 'js-yaml'
 import type { ChartVersion } from '../../../core/chart-repositories/types.ts'
 import type { Json } from '../../../core/kernel/json.ts'
-import { isObject } from '../../../core/kernel/json.ts'
+import { isObject, toWireJson } from '../../../core/kernel/json.ts'
 import { kubernetesSchema } from '../kubernetes-yaml.ts'
 import { newestFirst, readVersion } from '../versions.ts'
 
@@ -19,6 +20,8 @@ export class IndexRefused extends Error {}
 
 const maxText = 2_000
 const maxItems = 50
+/** The largest public index has a fifth of this. */
+const maxVersions = 100_000
 
 const text = (value: Json | undefined): string => (typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '').slice(0, maxText)
 const texts = (value: Json | undefined): readonly string[] => (Array.isArray(value) ? (value as readonly Json[]).filter((item) => typeof item === 'string') : []).slice(0, maxItems).map((item) => item.slice(0, maxText))
@@ -88,14 +91,41 @@ export const readIndex = (bytes: Uint8Array): RepositoryIndex => {
   if (!isObject(entries)) throw new IndexRefused('The index of the repository has no entries: it is no chart repository.')
   const found = new Map<string, readonly IndexedVersion[]>()
   let left = mostEntries(source)
+  let room = maxVersions
   for (const [name, versions] of Object.entries(entries)) {
     if (!Array.isArray(versions) || name.length > 250) continue
     left -= versions.length
     if (left < 0) throw new IndexRefused('The aliases in the index of the repository make too many entries of it.')
     const reduced = (versions as readonly Json[]).flatMap((entry) => reduce(name, entry) ?? [])
+    room -= reduced.length
+    if (room < 0) throw new IndexRefused(`The index of the repository has more than ${maxVersions} versions of charts.`)
     if (reduced.length > 0) found.set(name, sorted(reduced))
   }
   return found
+}
+
+/** Versions in one part, which is read in a few milliseconds. */
+const partVersions = 250
+
+/** Returns an index as texts, each of which is read in a few milliseconds. */
+export const packIndex = (index: RepositoryIndex): readonly string[] => {
+  const all = [...index.values()].flat()
+  return Array.from({ length: Math.ceil(all.length / partVersions) }, (_, at) => toWireJson(all.slice(at * partVersions, (at + 1) * partVersions)))
+}
+
+/** Returns the index that was packed. Other work runs between the parts. */
+export const unpackIndex = async (parts: readonly string[]): Promise<RepositoryIndex> => {
+  const index = new Map<string, IndexedVersion[]>()
+  for (const part of parts) {
+    await setImmediate()
+    // A version without a digest has no such member in JSON.
+    for (const { digest, ...version } of JSON.parse(part) as readonly (Omit<IndexedVersion, 'digest'> & { readonly digest?: string })[]) {
+      const known = index.get(version.name)
+      if (known === undefined) index.set(version.name, [{ ...version, digest }])
+      else known.push({ ...version, digest })
+    }
+  }
+  return index
 }
 
 /** An archive as received from its repository. */
@@ -104,7 +134,11 @@ export interface ChartArchive {
   readonly bytes: Uint8Array<ArrayBuffer>
   /** The digests that the repository states, not yet verified: lower-case hex of SHA-256. */
   readonly digests: readonly string[]
+  /** Called when the bytes are no longer kept. */
+  readonly release?: () => void
 }
+
+export type Download = Pick<ChartArchive, 'bytes' | 'digests' | 'release'>
 
 /** A repository opened for one caller. Its methods throw the errors that `toSourceFailure` handles. */
 export interface Repository {

@@ -1,7 +1,9 @@
 import { ChartMissing, ChartRefused, ChartSourceRefused, ChartSourceUnreachable } from '../../../core/packages/charts/ports.ts'
 import { EgressRefused } from '../../outbound/egress-policy.ts'
 import { FetchFailed, NotReached } from '../../outbound/guarded-fetch.ts'
-import { ChartWorkRefused, ChartWorkStopped } from '../chart-threads.ts'
+import { TurnRefused } from '../../outbound/account-turns.ts'
+import { WorkStopped } from '../../outbound/bounded-threads.ts'
+import { ChartWorkRefused } from '../chart-threads.ts'
 
 export type SourceFailure = ReturnType<typeof ChartMissing> | ReturnType<typeof ChartRefused> | ReturnType<typeof ChartSourceRefused> | ReturnType<typeof ChartSourceUnreachable>
 
@@ -25,7 +27,8 @@ export const toSourceFailure = (error: unknown): SourceFailure => {
   if (error instanceof EgressRefused || error instanceof NotReached) return ChartSourceRefused(error.message)
   if (error instanceof FetchFailed) return ChartSourceUnreachable(error.message)
   if (error instanceof ChartWorkRefused) return ChartRefused(error.message)
-  if (error instanceof ChartWorkStopped) return ChartRefused(`The chart could not be read. ${error.message}`)
+  if (error instanceof TurnRefused) return ChartSourceUnreachable(error.message)
+  if (error instanceof WorkStopped) return ChartRefused(`The chart could not be read. ${error.message}`)
   throw error
 }
 

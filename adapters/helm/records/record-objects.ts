@@ -1,8 +1,10 @@
+import { setImmediate } from 'node:timers/promises'
 import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import type { ClusterAnswer, MemberCluster } from '../../../core/clusters/ports.ts'
 import { ClusterUnreachable } from '../../../core/clusters/ports.ts'
 import type { Failure, Outcome } from '../../../core/kernel/failure.ts'
+import { at, listAt, textAt } from '../../../core/kernel/json.ts'
 import type { RecordFailure, ReleaseStore } from '../../../core/packages/ports.ts'
 import { RecordsRefused, RecordUnreadable, ReleaseMissing } from '../../../core/packages/ports.ts'
 import type { ReleaseRecordRef, ReleaseStatus, StorageDriver } from '../../../core/packages/types.ts'
@@ -21,12 +23,6 @@ export const objectPath = (driver: StorageDriver, { namespace, objectName }: Pic
 const Metadata = t.intersection([
   t.type({ name: t.string, namespace: t.string, uid: t.string, resourceVersion: t.string }),
   t.partial({ labels: t.record(t.string, t.string) }),
-])
-
-/** One page of objects or of their metadata. In a metadata list without items, a server sends `null`. */
-export const ObjectList = t.intersection([
-  t.type({ items: t.union([t.array(t.type({ metadata: t.unknown })), t.null]) }),
-  t.partial({ metadata: t.partial({ continue: t.string }) }),
 ])
 
 /** A complete Secret or ConfigMap, including unknown keys. */
@@ -77,7 +73,7 @@ export const readObject = async (
   ref: ReleaseRecordRef,
   signal: AbortSignal,
 ): Outcome<RecordFailure | Failure<'ReleaseMissing'>, RecordObject> => {
-  const asked = await cluster.request({ method: 'GET', target: objectPath(driver, ref), limitBytes }, signal)
+  const asked = await cluster.request({ method: 'GET', target: objectPath(driver, ref), limitBytes, isReduced: true }, signal)
   if (isLeft(asked)) return asked
   if (asked.right.status === 404) return left(ReleaseMissing(`The revision ${ref.version} of the release ${ref.name} is no longer there.`))
   if (asked.right.status !== 200) return left(refusalOf(asked.right))
@@ -107,8 +103,8 @@ const metadataOnly = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.i
 const pageSize = 500
 /** A longer list is of no use, and memory is limited. */
 const mostPages = 200
-/** The size of a page with the metadata of 500 objects, or of the whole list if pages kept expiring. */
-const indexLimitBytes = 32 * 1024 * 1024
+/** In bytes: a page with the metadata of 500 objects, the whole list if pages kept expiring, and all pages of a list. */
+const limits = { page: 4 * 1024 * 1024, whole: 32 * 1024 * 1024, inAll: 64 * 1024 * 1024 }
 /** A list whose pages expire twice is requested without paging. */
 const pagedAttempts = 2
 
@@ -121,26 +117,44 @@ const targetOf = (path: string, selector: string, isPaged: boolean, continueAt: 
   return `${path}?${query.toString()}`
 }
 
+/** Reports whether this is one page of objects or of their metadata. In a metadata list without items, a server sends `null`. */
+const isList = (json: unknown): boolean => Array.isArray(at(json, 'items')) || at(json, 'items') === null
+
+/** Objects that are judged before other work runs. */
+const itemsAtOnce = 250
+
+const refsOf = async (items: readonly unknown[]): Promise<readonly ReleaseRecordRef[]> => {
+  const refs: ReleaseRecordRef[] = []
+  for (const [index, item] of items.entries()) {
+    if (index % itemsAtOnce === itemsAtOnce - 1) await setImmediate()
+    const ref = refOf(at(item, 'metadata'))
+    if (ref !== undefined) refs.push(ref)
+  }
+  return refs
+}
+
 type Pages = { readonly kind: 'whole'; readonly refs: readonly ReleaseRecordRef[] } | { readonly kind: 'expired' }
 
 const readPages = async (cluster: MemberCluster, path: string, selector: string, isPaged: boolean, signal: AbortSignal): Outcome<RecordFailure, Pages> => {
   const refs: ReleaseRecordRef[] = []
   const tooMany = left(ClusterUnreachable(`The cluster holds more than ${mostPages * pageSize} release records.`))
   let continueAt: string | undefined
+  let bytesLeft = limits.inAll
   for (let page = 0; page < mostPages; page += 1) {
-    const asked = await cluster.request({ method: 'GET', target: targetOf(path, selector, isPaged, continueAt), headers: [['accept', metadataOnly]], limitBytes: indexLimitBytes }, signal)
+    if (bytesLeft <= 0) return left(ClusterUnreachable('The list of release records of the cluster is larger than can be read.'))
+    const limitBytes = Math.min(bytesLeft, isPaged ? limits.page : limits.whole)
+    const request = { method: 'GET', target: targetOf(path, selector, isPaged, continueAt), headers: [['accept', metadataOnly]], limitBytes, isReduced: true } as const
+    const asked = await cluster.request(request, signal)
     if (isLeft(asked)) return asked
+    bytesLeft -= asked.right.text.length
     if (asked.right.status === 410 && isPaged) return right({ kind: 'expired' })
     if (asked.right.status !== 200) return left(refusalOf(asked.right))
-    const list = ObjectList.decode(asked.right.json)
-    if (!isRight(list)) return left(ClusterUnreachable('The cluster answered something that is no list of objects.'))
-    for (const { metadata } of list.right.items ?? []) {
-      const ref = refOf(metadata)
-      if (ref !== undefined) refs.push(ref)
-    }
+    const { json } = asked.right
+    if (!isList(json)) return left(ClusterUnreachable('The cluster answered something that is no list of objects.'))
+    refs.push(...(await refsOf(listAt(json, 'items'))))
     if (refs.length > mostPages * pageSize) return tooMany
-    continueAt = list.right.metadata?.continue
-    if (continueAt === undefined || continueAt === '') return right({ kind: 'whole', refs })
+    continueAt = textAt(json, 'metadata', 'continue')
+    if (continueAt === '') return right({ kind: 'whole', refs })
   }
   return tooMany
 }

@@ -2,15 +2,17 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
 import { LRUCache } from 'lru-cache'
 import pMap from 'p-map'
-import { Piscina } from 'piscina'
 import type { MemberCluster } from '../../../core/clusters/ports.ts'
 import type { Clock } from '../../../core/kernel/clock.ts'
-import type { Outcome } from '../../../core/kernel/failure.ts'
+import type { Failure, Outcome } from '../../../core/kernel/failure.ts'
 import { definedFields, toWireJson } from '../../../core/kernel/json.ts'
 import type { RecordFailure, ReleaseStore } from '../../../core/packages/ports.ts'
 import { RecordChanged, RecordUnreadable, ReleaseMissing } from '../../../core/packages/ports.ts'
 import type { ReleaseHeader, ReleaseKey, ReleaseRecordRef, StorageDriver } from '../../../core/packages/types.ts'
-import { threadEnvironment } from '../../system/thread-environment.ts'
+import type { AccountKey } from '../../outbound/account-turns.ts'
+import { makeBoundedThreads, WorkStopped } from '../../outbound/bounded-threads.ts'
+import { JsonUnreadable } from '../../outbound/json-pieces.ts'
+import { makeJsonReader } from '../../outbound/json-reader.ts'
 import { amendInfo, headerOfBegin } from './record-members.ts'
 import type { RecordObject } from './record-objects.ts'
 import { objectPath, orUnreadable, payloadOf, readIndex, readObject, refusalOf } from './record-objects.ts'
@@ -53,6 +55,16 @@ export interface HeaderReading {
   readonly decoder: HeaderDecoder
 }
 
+/** A record that could not be read now is a failure. Without it a list would look whole. */
+const unlessStopped = async <F extends Failure, A>(work: () => Outcome<F, A>): Outcome<F | Failure<'RecordUnreadable'>, A> => {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof WorkStopped)) throw error
+    return left(RecordUnreadable(`A release record of the cluster could not be read. ${error.message}`))
+  }
+}
+
 /**
  * Fetches one header. Returns undefined if the object no longer exists or only has the labels of a record, so that neither
  * fails the whole list.
@@ -67,9 +79,12 @@ const fetchHeader = async (
   const object = await readObject(cluster, driver, ref, signal)
   if (isLeft(object)) return object.left.tag === 'ReleaseMissing' || object.left.tag === 'RecordUnreadable' ? right(undefined) : left(object.left)
   const { uid, resourceVersion } = object.right.metadata
-  const header = await orUnreadable(ref, async () => decoder.decode(payloadOf(driver, object.right), ref))
-  if (isLeft(header)) return right(undefined)
-  return right({ header: header.right, chars: cache.keep(cluster, { ...ref, uid, resourceVersion }, header.right) })
+  const got = await unlessStopped(async () => {
+    const header = await orUnreadable(ref, async () => decoder.decode(payloadOf(driver, object.right), ref))
+    return right(isLeft(header) ? undefined : header.right)
+  })
+  if (isLeft(got)) return got
+  return right(got.right === undefined ? undefined : { header: got.right, chars: cache.keep(cluster, { ...ref, uid, resourceVersion }, got.right) })
 }
 
 /** ReleaseStore.headers: cached headers, and the others by a bounded number of concurrent requests. */
@@ -104,8 +119,7 @@ const cacheChars = 32 * 1024 * 1024
 
 type Change = Parameters<ReleaseStore['amend']>[3]
 
-const amended = async (driver: StorageDriver, object: RecordObject, change: Change, at: Date): Promise<RecordObject> => {
-  const json = (await unpack(payloadOf(driver, object))).toString()
+const amended = async (driver: StorageDriver, object: RecordObject, amendedJson: string, change: Change, at: Date): Promise<RecordObject> => {
   const { labels = {} } = object.metadata
   return {
     ...object,
@@ -113,13 +127,30 @@ const amended = async (driver: StorageDriver, object: RecordObject, change: Chan
       ...object.metadata,
       labels: { ...labels, ...definedFields({ status: change.status }), modifiedAt: String(Math.floor(at.getTime() / 1000)) },
     },
-    data: { ...object.data, release: await pack(driver, amendInfo(json, change)) },
+    data: { ...object.data, release: await pack(driver, amendedJson) },
   }
 }
 
+export interface HelmReleaseStoreDeps {
+  readonly clock: Clock
+  /** The account for which records are read. Accounts get the threads in turn. */
+  readonly account?: () => AccountKey
+}
+
 /** ReleaseStore over the records that Helm 3 and 4 keep in Secrets or ConfigMaps. */
-export const makeHelmReleaseStore = ({ clock }: { readonly clock: Clock }): ReleaseStore & { close(): Promise<void> } => {
-  const decoder = makeHeaderDecoder()
+export const makeHelmReleaseStore = ({ clock, account = () => undefined }: HelmReleaseStoreDeps): ReleaseStore & { close(): Promise<void> } => {
+  const decoder = makeHeaderDecoder(account)
+  const json = makeJsonReader()
+
+  /** Parses a whole record. A large one is parsed on a thread. Throws PayloadUnreadable. */
+  const parseWhole = async (text: Buffer): Promise<unknown> => {
+    const value = await json.parse(text, account()).catch((error: unknown) => {
+      throw error instanceof JsonUnreadable ? new PayloadUnreadable(error.message) : error
+    })
+    if (value === undefined) throw new PayloadUnreadable('no JSON')
+    return value
+  }
+
   return {
     index: readIndex,
     headers: makeReadHeaders({ cache: makeHeaderCache(cacheChars), decoder }),
@@ -127,7 +158,7 @@ export const makeHelmReleaseStore = ({ clock }: { readonly clock: Clock }): Rele
     async read(cluster, driver, ref, signal) {
       const object = await readObject(cluster, driver, ref, signal)
       if (isLeft(object)) return object
-      return orUnreadable(ref, async () => releaseOf(parseRecord((await unpack(payloadOf(driver, object.right))).toString()), ref))
+      return orUnreadable(ref, async () => releaseOf(await parseWhole(await unpack(payloadOf(driver, object.right))), ref))
     },
 
     async amend(cluster, driver, ref, change, signal) {
@@ -136,11 +167,8 @@ export const makeHelmReleaseStore = ({ clock }: { readonly clock: Clock }): Rele
       if (isLeft(object)) return object
       const { uid, resourceVersion } = object.right.metadata
       if (uid !== ref.uid || resourceVersion !== ref.resourceVersion) return changed
-      const next = await orUnreadable(ref, async () => {
-        const content = parseRecord((await unpack(payloadOf(driver, object.right))).toString())
-        headerOf(content, ref)
-        return amended(driver, object.right, change, clock.now())
-      })
+      const amend = async () => amended(driver, object.right, await decoder.amend(payloadOf(driver, object.right), ref, change), change, clock.now())
+      const next = await unlessStopped(() => orUnreadable(ref, amend))
       if (isLeft(next)) return next
       // An update, not a patch: Helm itself requires the right to update.
       const written = await cluster.request(
@@ -153,78 +181,75 @@ export const makeHelmReleaseStore = ({ clock }: { readonly clock: Clock }): Rele
       return written.right.status === 200 ? right(undefined) : left(refusalOf(written.right))
     },
 
-    close: () => decoder.close(),
+    close: async () => {
+      await Promise.all([decoder.close(), json.close()])
+    },
   }
 }
 
 type Expected = ReleaseKey & { readonly version: number }
 
-export interface HeaderTask {
-  readonly bytes: Uint8Array
+export interface RecordTask {
+  readonly bytes: Uint8Array<ArrayBuffer>
   readonly expected: Expected
+  /** If absent, the header is read. */
+  readonly change?: Change
 }
-export type HeaderAnswer = { readonly header: ReleaseHeader } | { readonly unreadable: string }
+export type RecordAnswer = { readonly header: ReleaseHeader } | { readonly amended: string } | { readonly unreadable: string }
 
 /**
  * Decodes headers of packed records without blocking the event loop. It reads the start of the record if that is enough,
  * otherwise the whole record: small ones in slices, large ones on a thread.
  */
 interface HeaderDecoder {
-  /** Rejects with PayloadUnreadable. */
+  /** Rejects with PayloadUnreadable, and with WorkStopped if the record could not be read now. */
   decode(bytes: Buffer, expected: Expected): Promise<ReleaseHeader>
+  /** Returns the JSON of a record with another status or description. Rejects as `decode` does. */
+  amend(bytes: Buffer, expected: Expected, change: Change): Promise<string>
   close(): Promise<void>
 }
 
 /** A build rewrites the extensions of imports, but not those of URLs. */
 const program = new URL(`./header-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
 const sliceMilliseconds = 4
+/** A record unpacks to at most 32 MiB. */
+const threadLimits = { threads: 2, perAccount: 1, waitingPerAccount: 64, waitMilliseconds: 30_000, jobMilliseconds: 10_000, heapMegabytes: 512, idleMilliseconds: 60_000 }
 
-export const makeHeaderDecoder = (): HeaderDecoder => {
+/** @param account the account for which a record is read. */
+export const makeHeaderDecoder = (account: () => AccountKey = () => undefined): HeaderDecoder => {
   const slices = makeTimeSlices(sliceMilliseconds)
-  const thread = makeThread()
+  const threads = makeBoundedThreads({ program, ...threadLimits })
+
+  const aside = async (bytes: Buffer, expected: Expected, change?: Change): Promise<Exclude<RecordAnswer, { readonly unreadable: string }>> => {
+    const copy = new Uint8Array(bytes)
+    const task: RecordTask = { bytes: copy, expected, ...definedFields({ change }) }
+    const answer = (await threads.run(account(), task, [copy.buffer])) as RecordAnswer
+    if ('unreadable' in answer) throw new PayloadUnreadable(answer.unreadable)
+    return answer
+  }
+
   return {
     async decode(bytes, expected) {
       const isSmall = unpackedSize(bytes) <= smallRecordBytes
       const whole = (): ReleaseHeader => headerOf(parseRecord(unpackSync(bytes).toString()), expected)
       const header = await slices.run(() => headerOfBegin(bytes, expected) ?? (isSmall ? whole() : undefined))
-      return header ?? thread.decode(bytes, expected)
-    },
-    close: () => thread.close(),
-  }
-}
-
-/** Uses one thread, started for the first large record and restarted after it dies. */
-const makeThread = (): HeaderDecoder => {
-  let pool: Piscina | undefined
-  let isEnding = false
-
-  const start = (): Piscina => {
-    const started = new Piscina({
-      filename: program.href,
-      name: 'answerTo',
-      minThreads: 1,
-      maxThreads: 1,
-      idleTimeout: Infinity,
-      env: threadEnvironment(),
-      atomics: 'disabled',
-      recordTiming: false,
-    })
-    return started.on('error', () => undefined)
-  }
-
-  return {
-    async decode(bytes, expected) {
-      if (isEnding) throw new Error('The thread that reads release records ended.')
-      pool ??= start()
-      const answer = (await pool.run({ bytes, expected } satisfies HeaderTask)) as HeaderAnswer
-      if ('unreadable' in answer) throw new PayloadUnreadable(answer.unreadable)
+      if (header !== undefined) return header
+      const answer = await aside(bytes, expected)
+      if (!('header' in answer)) throw new Error('a thread returned no header')
       return answer.header
     },
-    async close() {
-      isEnding = true
-      await pool?.destroy()
-      pool = undefined
-      isEnding = false
+    async amend(bytes, expected, change) {
+      if (unpackedSize(bytes) <= smallRecordBytes) {
+        return slices.run(() => {
+          const text = unpackSync(bytes).toString()
+          headerOf(parseRecord(text), expected)
+          return amendInfo(text, change)
+        })
+      }
+      const answer = await aside(bytes, expected, change)
+      if (!('amended' in answer)) throw new Error('a thread returned no record')
+      return answer.amended
     },
+    close: () => threads.close(),
   }
 }

@@ -155,6 +155,12 @@ const setReplicas = async (ask: Ask, target: string, body: AsyncIterable<Uint8Ar
   return map(asIs)(put)
 }
 
+/** A group of Kubernetes or of an operator has some dozens of kinds. */
+const maxKinds = 200
+/** In bytes, for one list and for all lists of one response. */
+const maxPageBytes = 4 * 1024 * 1024
+const maxListBytes = 32 * 1024 * 1024
+
 /** Returns the names of all objects of a group and version that the caller may list, by kind. */
 const allAvailable = async (ask: Ask, group: string, version: string): Computed => {
   const base = groupPath(group, version)
@@ -164,10 +170,15 @@ const allAvailable = async (ask: Ask, group: string, version: string): Computed 
   const listable = listAt(discovered.right.json, 'resources').filter(
     (each) => !textAt(each, 'name').includes('/') && listAt(each, 'verbs').includes('list'),
   )
+  if (listable.length > maxKinds) return left(ClusterUnreachable(`The cluster has more than ${maxKinds} kinds in this group, which are not listed together.`))
   const found: Record<string, readonly string[]> = {}
+  let bytesLeft = maxListBytes
   for (const type of listable) {
-    const listed = await ask({ method: 'GET', target: `${base}/${textAt(type, 'name')}?limit=${listLimit}`, headers: [['accept', metadataOnly]] })
+    const limitBytes = Math.min(maxPageBytes, bytesLeft)
+    const listed = await ask({ method: 'GET', target: `${base}/${textAt(type, 'name')}?limit=${listLimit}`, headers: [['accept', metadataOnly]], limitBytes, isReduced: true })
     if (isLeft(listed)) return listed
+    bytesLeft -= listed.right.text.length
+    if (bytesLeft <= 0) return left(ClusterUnreachable('The cluster has more objects in this group than can be listed together.'))
     // Kinds that the caller may not list are omitted.
     if (!isOk(listed.right)) continue
     const names = listAt(listed.right.json, 'items').map((each) => textAt(each, 'metadata', 'name'))
