@@ -12,7 +12,7 @@ import type { OwnAddressOf } from './addresses.ts'
 import type { GuardedTarget } from './request-target.ts'
 import { makeMatchPath, guardTarget, headerValues } from './request-target.ts'
 import type { RequestContext } from './request-context.ts'
-import { attachContext } from './request-context.ts'
+import { attachContext, noteRefusal } from './request-context.ts'
 import type { Answer } from '../answer/write-answer.ts'
 import { orNotModified, writeAnswer, writeInternalError, writeRefusal } from '../answer/write-answer.ts'
 
@@ -140,7 +140,7 @@ export const makeFirst = (
     if (refused === codingRefusal && !/(?:^|[ ,])chunked$/i.test(req.headers['transfer-encoding'] ?? '')) {
       // Node finds no end of such a body either, and reports it directly after this event. That report is answered.
       context.status = refused.status
-      context.code = refused.code
+      noteRefusal(context, refused)
       return false
     }
     if (refused !== undefined) {
