@@ -22,6 +22,7 @@ import {
   queryId,
   request,
   SafeInteger,
+  textLines,
 } from '../kit/codecs.ts'
 
 /** The account whose contracts a call is about; the caller's own without it. */
@@ -176,7 +177,7 @@ const terms = {
   autoAssignCluster: optional(t.boolean),
   disableAnalytics: optional(t.boolean),
   enableClientBilling: optional(t.boolean),
-  restrictions: optional(freeText(4000)),
+  restrictions: optional(textLines(4000)),
 }
 
 const upload = {
