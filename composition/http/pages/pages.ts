@@ -185,6 +185,9 @@ const policy = [
 /** Returns the page at the address of the service, which describes the service and links further. `ownUrl` is that address. */
 export const startPage = (ownUrl: string): Answer => staticAnswer('text/html; charset=utf-8', renderPage('start', { ownUrl }), { 'Content-Security-Policy': policy })
 
+/** What no page of a frontend can be, and scanners ask for: a hidden file, a file with an ending, a folder of the system. */
+const noPage = /\.|^\/(?:etc|proc|sys|var|usr|root|cgi-bin)(?:\/|$)/
+
 const docsPrefix = '/api/v1/docs/'
 
 /** Returns the pages that the API listener serves in addition to its routes. The document is built and serialised at its first request. */
@@ -201,6 +204,6 @@ export const makePages = (makeDocument: () => OpenApiDocument): Pages => {
       if (path.startsWith(docsPrefix)) return assets(path.slice(docsPrefix.length), String(headers['accept-encoding'] ?? ''))
       return undefined
     },
-    frontend: (path, ownUrl) => accountPages(path) ?? startPage(ownUrl),
+    frontend: (path, ownUrl) => accountPages(path) ?? (noPage.test(path) ? undefined : startPage(ownUrl)),
   }
 }
