@@ -194,6 +194,21 @@ export const documentBodyBytes = 35_100_000
 export const ExtendContractParams = request({ end: seconds }, 'ExtendContractParams')
 export const DocumentParams = request({ document: noted(Base64Bytes, { description: 'The bytes, at most 25 MB.' }), fileName: optional(freeText(255)) }, 'ContractDocumentParams')
 
+const decimalSerial = /^[0-9]{1,48}$/
+const hexSerial = /^0x[0-9A-Fa-f]{1,40}$/
+
+/** The serial of a license in decimal, or in hexadecimal after `0x`, as openssl prints it. Decodes to decimal. */
+const LicenseSerial = noted(
+  new t.Type<string, string, unknown>(
+    'a serial number in decimal digits, or in hexadecimal after 0x',
+    t.string.is,
+    (u, c) => (typeof u === 'string' && (decimalSerial.test(u) || hexSerial.test(u)) ? t.success(BigInt(u).toString()) : t.failure(u, c)),
+    t.identity,
+  ),
+  { type: 'string', maxLength: 48, pattern: '^(?:[0-9]{1,48}|0x[0-9A-Fa-f]{1,40})$', description: 'The serial of a license: the certificate of its authority is the first then.' },
+)
+export const AuthoritiesQuery = request({ license: optional(LicenseSerial) }, 'AuthoritiesQuery')
+
 export const LicensePath = request({ id: pathId<ContractId>(), serial: patternText(/^[0-9]{1,48}$/, 48, 'a serial number in decimal digits') }, 'ContractLicensePath')
 export const IssuedLicense = answer(
   {
