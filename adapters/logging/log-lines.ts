@@ -53,7 +53,7 @@ export const makeBatchedLines = (options: BatchedLinesOptions): BatchedLines => 
   const takeAll = (): Buffer => {
     clearTimeout(timer)
     timer = undefined
-    if (dropped > 0) waiting.push(`${JSON.stringify({ level: 40, time: new Date(), msg: `${dropped} log lines were dropped: ${why}` })}\n`)
+    if (dropped > 0) waiting.push(`${JSON.stringify({ level: 40, msg: `${dropped} log lines were dropped: ${why}` })}\n`)
     const batch = Buffer.from(waiting.join(''), 'utf8')
     waiting = []
     waitingLength = 0
