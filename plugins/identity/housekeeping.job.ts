@@ -9,8 +9,8 @@ import { makeOwnCall } from '../../core/kernel/principal.ts'
 import { defineGroup } from '../kit/group.ts'
 
 const hourly = 3600
-/** A user that an instance of an earlier release creates during an upgrade is found after this time. */
-const eachMinute = 60
+/** A user that an instance of an earlier release creates during an upgrade is found after twice this time at most: a lease may be looked at just before it ends. */
+const halfMinute = 30
 const purgeId = 'identity.purgeAccounts'
 
 export const housekeepingGroup = defineGroup({
@@ -51,7 +51,7 @@ export const housekeepingGroup = defineGroup({
       {
         id: 'identity.mendSearchTerms',
         summary: 'Make users and addresses found that an instance of an earlier release wrote without search terms',
-        everySeconds: eachMinute,
+        everySeconds: halfMinute,
         run: async (signal) => void (await mendSearchTerms(signal)),
       },
     ]

@@ -63,7 +63,7 @@ test('beyond the bound lines are dropped and counted', (t) => {
   closeSync(fd)
 })
 
-test('a full disk loses only what the bound cannot hold: the log goes on when there is room, and says how many lines are missing', async (t) => {
+test('a full disk loses only what the bound cannot hold: the log resumes when there is room, and says how many lines are missing', async (t) => {
   const path = join(folder, 'after-enospc')
   const { stderr } = await child(`
     import { closeSync, openSync } from 'node:fs'

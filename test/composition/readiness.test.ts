@@ -17,7 +17,7 @@ import { datedCertificate } from '../support/dated-certificate.ts'
 const folder = mkdtempSync(join(tmpdir(), 'moorage-readiness-'))
 test.after.always(() => rmSync(folder, { recursive: true, force: true }))
 
-test('a database that refuses changes is told for 30 seconds after the last refusal, and reads and other failures are not', async (t) => {
+test('a database that refuses changes is reported for 30 seconds after the last refusal, and reads and other failures are not', async (t) => {
   let seconds = 0
   const plain = await openDatabase('sqlite::memory:')
   t.teardown(() => plain.close())
@@ -97,7 +97,7 @@ test('what another instance would not do better degrades: 200 for load balancers
   t.regex(broken.metrics ?? '', /^moorage_degraded\{check="certificate"\} 0$/m)
 })
 
-test('a certificate is told of 30 days before its end, and its end degrades the service', async (t) => {
+test('the end of a certificate is reported 30 days before, and its end degrades the service', async (t) => {
   const far = await datedCertificate(-1, 40)
   const near = await datedCertificate(-1, 6.5)
   const over = await datedCertificate(-3, -0.5)

@@ -31,7 +31,7 @@ export interface RequestContext {
   bytesOut: number
   /** The tag of a failure, for the access log. */
   code: string | undefined
-  /** What the caller is told of a failure on our side or a cluster's, for the access log. */
+  /** The message of a failure on our side or a cluster's, for the access log. */
   cause?: string
   /** A GET that makes an access token. Except for its method it is a change. */
   makesToken?: boolean
