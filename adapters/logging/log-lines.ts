@@ -9,6 +9,13 @@ export interface BatchedLines {
    * waits for it.
    */
   flushNow(): void
+  /** Returns the number of lines that were lost, and why nothing can be written at present: a code of the system. */
+  state(): LogState
+}
+
+export interface LogState {
+  readonly lost: number
+  readonly trouble: string | undefined
 }
 
 export interface BatchedLinesOptions {
@@ -17,25 +24,37 @@ export interface BatchedLinesOptions {
   readonly batchLength?: number
   /** ... or is this old, in milliseconds. */
   readonly batchAgeMs?: number
-  /** Characters that may wait for a slow reader. Further lines are dropped and counted. */
+  /** Characters that may wait for a slow reader, or for room on a disk. Further lines are dropped and counted. */
   readonly maxWaitingLength?: number
+  /** When a write that failed is tried again, in milliseconds. */
+  readonly retryMs?: number
 }
 
+/** A slow reader takes more within this time. */
+const slowReaderMs = 10
+
+/**
+ * A write that fails, as on a full disk, is tried again until it succeeds: the lines wait, up to the bound, and the log then says how many
+ * were lost. Only a descriptor that was closed is never used again, since another file may get its number.
+ */
 export const makeBatchedLines = (options: BatchedLinesOptions): BatchedLines => {
-  const { fd, batchLength = 64 * 1024, batchAgeMs = 50, maxWaitingLength = 8 * 1024 * 1024 } = options
+  const { fd, batchLength = 64 * 1024, batchAgeMs = 50, maxWaitingLength = 8 * 1024 * 1024, retryMs = 1_000 } = options
   let waiting: string[] = []
   let waitingLength = 0
   let dropped = 0
+  let lost = 0
+  let why = 'the reader is too slow'
+  let trouble: string | undefined
   let timer: NodeJS.Timeout | undefined
   let underWay: Buffer | undefined
-  /** Set while the rest of a batch waits for a slow reader. */
+  /** Set while the rest of a batch waits for a slow reader, or for a write that may succeed. */
   let retry: NodeJS.Timeout | undefined
   let isClosed = false
 
   const takeAll = (): Buffer => {
     clearTimeout(timer)
     timer = undefined
-    if (dropped > 0) waiting.push(`{"level":40,"msg":"${dropped} log lines were dropped: the reader is too slow"}\n`)
+    if (dropped > 0) waiting.push(`${toWireJson({ level: 40, msg: `${dropped} log lines were dropped: ${why}` })}\n`)
     const batch = Buffer.from(waiting.join(''), 'utf8')
     waiting = []
     waitingLength = 0
@@ -44,7 +63,7 @@ export const makeBatchedLines = (options: BatchedLinesOptions): BatchedLines => 
   }
 
   const send = (): void => {
-    if (isClosed || underWay !== undefined || waiting.length === 0) return
+    if (isClosed || underWay !== undefined || (waiting.length === 0 && dropped === 0)) return
     underWay = takeAll()
     sendRest()
   }
@@ -54,13 +73,15 @@ export const makeBatchedLines = (options: BatchedLinesOptions): BatchedLines => 
     const rest = underWay
     if (rest === undefined) return
     write(fd, rest, (error, written) => {
-      if (error !== null && error.code !== 'EAGAIN') return void (isClosed = true)
+      if (error?.code === 'EBADF') return void (isClosed = true)
       if (underWay === undefined) return
       const left = rest.subarray(written ?? 0)
       underWay = left.length > 0 ? left : undefined
-      if (error !== null) retry = setTimeout(sendRest, 10).unref()
+      const isSlow = error?.code === 'EAGAIN'
+      trouble = error === null || isSlow ? undefined : (error.code ?? 'unknown')
+      if (error !== null) retry = setTimeout(sendRest, isSlow ? slowReaderMs : retryMs).unref()
       else if (underWay !== undefined) sendRest()
-      else if (waitingLength >= batchLength) send()
+      else if (waitingLength >= batchLength || dropped > 0) send()
       else if (waiting.length > 0) schedule()
     })
   }
@@ -70,10 +91,16 @@ export const makeBatchedLines = (options: BatchedLinesOptions): BatchedLines => 
     timer ??= setTimeout(send, batchAgeMs).unref()
   }
 
+  const drop = (): void => {
+    dropped += 1
+    lost += 1
+    why = trouble === undefined ? 'the reader is too slow' : `the log could not be written (${trouble})`
+  }
+
   return {
+    state: () => ({ lost, trouble }),
     add: (line) => {
-      if (isClosed) return
-      if (waitingLength + line.length > maxWaitingLength) return void (dropped += 1)
+      if (isClosed || waitingLength + line.length > maxWaitingLength) return drop()
       waiting.push(line)
       waitingLength += line.length
       if (waitingLength >= batchLength) send()
@@ -85,7 +112,14 @@ export const makeBatchedLines = (options: BatchedLinesOptions): BatchedLines => 
       if (retry !== undefined) underWay = undefined
       clearTimeout(retry)
       retry = undefined
-      writeAll(fd, Buffer.concat([...rest, takeAll()]), () => (isClosed = true))
+      const { left, code } = writeAll(fd, Buffer.concat([...rest, takeAll()]))
+      if (left.length === 0) return
+      if (code === 'EBADF') return void (isClosed = true)
+      // The process may go on.
+      trouble = code
+      if (underWay !== undefined) return void waiting.unshift(left.toString('utf8'))
+      underWay = left
+      retry = setTimeout(sendRest, retryMs).unref()
     },
   }
 }
@@ -94,17 +128,20 @@ export const makeBatchedLines = (options: BatchedLinesOptions): BatchedLines => 
 const [mostAttempts, attemptMs] = [1_500, 2]
 const pause = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
 
-const writeAll = (fd: number, bytes: Buffer, onClosed: () => void): void => {
-  let rest = bytes
-  for (let attempts = 0; rest.length > 0 && attempts < mostAttempts; ) {
+/** Returns what could not be written, with the code of the system. */
+const writeAll = (fd: number, bytes: Buffer): { readonly left: Buffer; readonly code: string | undefined } => {
+  let left = bytes
+  for (let attempts = 0; left.length > 0 && attempts < mostAttempts; ) {
     try {
-      rest = rest.subarray(writeSync(fd, rest))
+      left = left.subarray(writeSync(fd, left))
     } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code !== 'EAGAIN') return onClosed()
+      const { code } = cause as NodeJS.ErrnoException
+      if (code !== 'EAGAIN') return { left, code: code ?? 'unknown' }
       attempts += 1
       Atomics.wait(pause, 0, 0, attemptMs)
     }
   }
+  return { left, code: undefined }
 }
 
 const levelNames: Readonly<Record<number, string>> = { 10: 'trace', 20: 'debug', 30: 'info', 40: 'warn', 50: 'error', 60: 'fatal' }

@@ -90,6 +90,48 @@ export const readTlsIdentity = (certificatePath: string, keyPath: string): TlsId
   return { certificatePem, keyPem, isSelfSigned: false }
 }
 
+/** The time within which a certificate is valid. A chain counts by its first certificate. */
+export interface Validity {
+  readonly from: Date
+  readonly until: Date
+}
+
+export const validityOf = ({ certificatePem }: Pick<TlsIdentity, 'certificatePem'>): Validity => {
+  const { validFrom, validTo } = new X509Certificate(certificatePem)
+  return { from: new Date(validFrom), until: new Date(validTo) }
+}
+
+const isValid = (identity: TlsIdentity): boolean => {
+  const { from, until } = validityOf(identity)
+  return from.getTime() <= Date.now() && Date.now() < until.getTime()
+}
+
+/** The full days for which a certificate is still valid; negative if it has ended. */
+export const daysLeft = (identity: Pick<TlsIdentity, 'certificatePem'>): number => Math.floor((validityOf(identity).until.getTime() - Date.now()) / dayMs)
+
+/** Reports whether a certificate must be renewed soon. */
+export const nearsExpiry = (identity: Pick<TlsIdentity, 'certificatePem'>): boolean => daysLeft(identity) < renewBeforeDays
+
+/** Returns a sentence about the end of a certificate, or undefined while it is far. */
+export const expiryTold = (identity: Pick<TlsIdentity, 'certificatePem'>): string | undefined => {
+  if (!nearsExpiry(identity)) return undefined
+  const { until } = validityOf(identity)
+  const days = daysLeft(identity)
+  return days < 0 ? `it ended at ${until.toISOString()}` : `it ends at ${until.toISOString()}, in ${days} days`
+}
+
+/** Calls `warn` at once and daily while the certificate in use is near its end. Returns a function that stops. */
+export const watchExpiry = (current: () => TlsIdentity, warn: (told: string) => void, everyMs = dayMs): (() => void) => {
+  const look = (): void => {
+    const told = expiryTold(current())
+    if (told !== undefined) warn(told)
+  }
+  look()
+  const timer = setInterval(look, everyMs)
+  timer.unref()
+  return () => clearInterval(timer)
+}
+
 export interface TlsWatchDeps {
   readonly certificatePath: string
   readonly keyPath: string
@@ -113,8 +155,9 @@ export const watchTlsIdentity = ({ certificatePath, keyPath, current, replace, r
   const look = (): void => {
     try {
       const found = readTlsIdentity(certificatePath, keyPath)
+      if (found.certificatePem === used.certificatePem && found.keyPem === used.keyPem) return void (refused = undefined)
+      if (!isValid(found) && isValid(used)) throw new Error(notValid(certificatePath, validityOf(found)))
       refused = undefined
-      if (found.certificatePem === used.certificatePem && found.keyPem === used.keyPem) return
       replace(found)
       used = found
     } catch (error) {
@@ -127,6 +170,9 @@ export const watchTlsIdentity = ({ certificatePath, keyPath, current, replace, r
   timer.unref()
   return () => clearInterval(timer)
 }
+
+const notValid = (path: string, { from, until }: Validity): string =>
+  `The certificate in ${path} is valid from ${from.toISOString()} until ${until.toISOString()}, which is not now.`
 
 const readPem = (path: string): string => {
   try {

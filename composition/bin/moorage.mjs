@@ -34,7 +34,15 @@ const runHere = () => {
     process.stderr.write('moorage: this package was packed without its build. Where it was packed, run: npm run build && npm pack\n')
     process.exit(1)
   }
-  return import(pathToFileURL(entry).href)
+  return import(pathToFileURL(entry).href).catch(orMissingPackage)
+}
+
+/** Says what to run where packages are missing, as in a checkout before `npm ci`. Anything else is thrown. */
+const orMissingPackage = (error) => {
+  const found = error.code === 'ERR_MODULE_NOT_FOUND' ? /^Cannot find package '([^']+)'/.exec(error.message) : null
+  if (found === null) throw error
+  process.stderr.write(`moorage: the package ${found[1]} is not installed. ${isInstalled ? 'Install this package again.' : 'In this folder, run: npm ci'}\n`)
+  process.exit(1)
 }
 
 const runOn = (node) => {

@@ -4,6 +4,8 @@ import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
 import { configOf } from './command-context.ts'
 import { beforeCrash, runUntilStopped } from './lifecycle.ts'
+import { StartRefused } from '../boot.ts'
+import { tooFewFiles } from '../http/connections.ts'
 import type { RunningService } from '../service/running-service.ts'
 import { startRunning } from '../service/running-service.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
@@ -22,6 +24,8 @@ const helmWaitMs = 1_000
  */
 export const serve = async (context: CommandContext, options: ServeOptions): Promise<ExitCode> => {
   const { settings } = await configOf(context, options)
+  const fewFiles = tooFewFiles()
+  if (fewFiles !== undefined) throw new StartRefused([fewFiles])
   const lines = makeBatchedLines({ fd: 2 })
   beforeCrash(lines.flushNow)
   const isTerminal = process.stderr.isTTY
@@ -33,7 +37,7 @@ export const serve = async (context: CommandContext, options: ServeOptions): Pro
     process.exit(code)
   }
   const start = async (): Promise<RunningService> => {
-    const service = await startRunning({ settings: { ...settings, migrate: settings.migrate && options.migrate }, log, acceptsKeyring: options.acceptKeyRing === true })
+    const service = await startRunning({ settings: { ...settings, migrate: settings.migrate && options.migrate }, log, logState: lines.state, acceptsKeyring: options.acceptKeyRing === true })
     const facts = { version: releaseVersion, plugins: service.assembly.plugins.map(({ id }) => id), routes: service.assembly.routes.length }
     // The welcome reports it to terminal users.
     if (plain === undefined) log.info(facts, 'ready')

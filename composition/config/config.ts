@@ -75,7 +75,7 @@ export const loadConfig = async (input: ConfigInput): Promise<LoadedConfig> => {
   return { settings, sources, file }
 }
 
-const pathSettings = new Set(['dataDir', 'keyring'])
+const pathSettings = new Set(['dataDir', 'tempDir', 'keyring'])
 
 const emptyAsAbsent = (text: string | undefined): string | undefined => (text === undefined || text.trim() === '' ? undefined : text)
 

@@ -86,6 +86,8 @@ export const settingsTable = {
     { fallbackText: 'a self-signed one, kept in the data folder' }),
   tlsKey: absentUnlessSet('MOORAGE_TLS_KEY', words, 'Private key of MOORAGE_TLS_CERTIFICATE, a PEM file.'),
   dataDir: withDefault('MOORAGE_DATA_DIR', words, './data', 'Folder of the embedded database, keys, objects and caches.'),
+  tempDir: withDefault('MOORAGE_TEMP_DIR', words, ({ dataDir }) => `${dataDir}/tmp`,
+    'Folder of temporary files, as of each helm operation; they may contain values of charts.', { fallbackText: 'tmp in the data folder' }),
   databaseUrl: withDefault('MOORAGE_DATABASE_URL',
     secretUrl(/^(sqlite:.+|mysql:\/\/.+|mysql\+unix:\/\/.+)$/s, 'sqlite:PATH, sqlite::memory:, mysql://user:password@host:port/name (?tls=required and &ca=PATH for TLS) or mysql+unix://user@/name?socket=PATH'),
     ({ dataDir }) => `sqlite:${dataDir}/moorage.sqlite`,

@@ -38,6 +38,15 @@ const ownLimits = (): string => {
   }
 }
 
+/** Fewer open files than this do not hold the database, the listeners, their clients and what an operation opens. */
+const leastFiles = 128
+
+/** Returns a sentence if this process may open too few files to start, or undefined. */
+export const tooFewFiles = (limits = ownLimits()): string | undefined => {
+  const most = Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity)
+  return most >= leastFiles ? undefined : `This process may have ${most} files open, and needs ${leastFiles} or more; 4096 suit most services. Raise the limit: ulimit -n, or LimitNOFILE of systemd.`
+}
+
 /**
  * Returns how many connections a listener accepts: 20,000, and at most a third of the files that this process may have open. The rest is for
  * the database, clusters, files, and the listener of operators, which must answer when clients have taken all that they can get.

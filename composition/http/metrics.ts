@@ -16,6 +16,12 @@ export interface MetricSources {
   readonly tasks?: () => Promise<{ readonly byState: Readonly<Record<string, number>>; readonly oldestQueuedSeconds: number; readonly running: number }>
   /** What became of the usage events that this process received. */
   readonly usageEvents?: () => Readonly<Record<string, number>>
+  /** Checks of `/readyz` that degrade the service, by name: 1 while one fails. */
+  readonly degraded?: () => Promise<Readonly<Record<string, 0 | 1>>>
+  /** When the certificate of the API ends. */
+  readonly certificateUntil?: () => Date
+  /** Lines of the log that were lost since the start. */
+  readonly logLinesLost?: () => number
   /** The number of open streamed proxy exchanges and upgraded connections. */
   readonly openStreams?: () => { readonly exchanges: number; readonly tunnels: number }
 }
@@ -161,9 +167,25 @@ const readGauges = (registry: Registry): Metrics['read'] => {
       this.labels('given_up').set(count?.givenUp ?? 0)
     },
   })
+  new Gauge({
+    name: 'moorage_degraded',
+    help: '1 while the check of /readyz fails; the service then answers, without what needs it.',
+    labelNames: ['check'],
+    registers,
+    async collect() {
+      for (const [check, value] of Object.entries((await sources.degraded?.()) ?? {})) this.labels(check).set(value)
+    },
+  })
+  new Gauge({ name: 'moorage_log_lines_lost', help: 'Lines of the log that were lost since the start: the reader was too slow, or the disk full.', registers, collect() { this.set(sources.logLinesLost?.() ?? 0) } })
   return (more) => {
+    if (more.certificateUntil !== undefined) addCertificate(registry, more.certificateUntil)
     sources = { ...sources, ...more }
   }
+}
+
+/** The metric exists only where the service speaks TLS: 0 would mean 1970. */
+const addCertificate = (registry: Registry, until: () => Date): void => {
+  new Gauge({ name: 'moorage_tls_certificate_expiry_timestamp_seconds', help: 'When the certificate of the API ends, as Unix time.', registers: [registry], collect() { this.set(until().getTime() / 1000) } })
 }
 
 /** Returns metrics with their own registry. Nothing is shared with another instance in the same process. */

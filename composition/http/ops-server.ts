@@ -9,6 +9,11 @@ export interface ReadinessCheck {
   readonly name: string
   /** Shown with `verbose`, without effect on readiness. */
   readonly isInformative?: boolean
+  /**
+   * What fails is common to all instances, or leaves most requests working, so another instance would not serve better: the answer stays 200
+   * and its text says `degraded`.
+   */
+  readonly isDegrading?: boolean
   check(): Promise<boolean>
   /** Returns why the check fails, for `verbose`. */
   reason?(): string
@@ -36,17 +41,24 @@ interface CheckResult {
   readonly passed: boolean
   readonly reason?: string | undefined
   readonly isInformative?: boolean
+  readonly isDegrading?: boolean
 }
 
 const withinTimeout = (check: ReadinessCheck): Promise<CheckResult> =>
   new Promise((resolve) => {
     const finish = (passed: boolean): void => {
       clearTimeout(timer)
-      resolve({ name: check.name, passed, isInformative: check.isInformative === true, reason: passed ? undefined : check.reason?.() })
+      resolve({ name: check.name, passed, isInformative: check.isInformative === true, isDegrading: check.isDegrading === true, reason: passed ? undefined : check.reason?.() })
     }
     const timer = setTimeout(() => finish(false), checkTimeoutMs)
     check.check().then(finish, () => finish(false))
   })
+
+/** Returns the degrading checks by name: 1 while one fails. */
+export const degradedChecks = async (checks: readonly ReadinessCheck[]): Promise<Readonly<Record<string, 0 | 1>>> => {
+  const results = await Promise.all(checks.filter(({ isDegrading }) => isDegrading === true).map(withinTimeout))
+  return Object.fromEntries(results.map(({ name, passed }) => [name, passed ? 0 : 1]))
+}
 
 /**
  * Returns the readiness check. After the process was asked to stop no other check runs, since not-ready must show immediately
@@ -75,11 +87,13 @@ const answer = (res: ServerResponse, status: number, contentType: string, body: 
 
 const plain = 'text/plain; charset=utf-8'
 
-const stopsService = ({ passed, isInformative = false }: CheckResult): boolean => !passed && !isInformative
+const stopsService = ({ passed, isInformative = false, isDegrading = false }: CheckResult): boolean => !passed && !isInformative && !isDegrading
+const degradesService = ({ passed, isDegrading = false }: CheckResult): boolean => !passed && isDegrading
 
 const readinessText = (results: readonly CheckResult[], isVerbose: boolean): string => {
-  const failing = results.filter(stopsService).map(({ name }) => name)
-  const summary = failing.length === 0 ? 'ok' : `not ready: ${failing.join(', ')}`
+  const named = (isSo: (result: CheckResult) => boolean): string => results.filter(isSo).map(({ name }) => name).join(', ')
+  const [failing, degrading] = [named(stopsService), named(degradesService)]
+  const summary = failing !== '' ? `not ready: ${failing}` : degrading !== '' ? `degraded: ${degrading}` : 'ok'
   return [...(isVerbose ? results.map(({ name, passed, reason }) => `[${passed ? '+' : '-'}] ${name}${reason === undefined ? '' : `: ${reason}`}`) : []), summary, ''].join('\n')
 }
 

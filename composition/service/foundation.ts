@@ -12,6 +12,7 @@ import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { ofNewerVersion } from '../../adapters/sql/engine/migration-ledger.ts'
 import { migrationStatus } from '../../adapters/sql/engine/migrator.ts'
 import type { MysqlOptions } from '../../adapters/sql/engine/mysql-pool.ts'
+import { watchChanges } from '../../adapters/sql/engine/refused-changes.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import type { SharedClock } from '../../adapters/system/shared-clock.ts'
 import { openSharedClock } from '../../adapters/system/shared-clock.ts'
@@ -25,6 +26,8 @@ import { definedFields } from '../../core/kernel/json.ts'
 /** Opens the database and queries it once, so that a wrong setting is reported here. It is not migrated. */
 export const openStore = async (settings: Settings): Promise<SqlDatabase> => {
   makeDataFolder(settings.dataDir)
+  // SQLite sorts much data in a file. It takes the first of several folders that can be written; that of the system may be read-only.
+  process.env['SQLITE_TMPDIR'] ??= settings.tempDir
   let database: SqlDatabase | undefined
   try {
     database = await openDatabase(settings.databaseUrl.reveal(), databaseOptionsOf(settings))
@@ -135,6 +138,8 @@ export const refuseOtherKeyring = async ({ database, keyring }: Pick<Foundation,
 /** The basis of every port. */
 export interface Foundation {
   readonly database: SqlDatabase
+  /** Returns why the database refused a change within the last 30 seconds, or undefined. */
+  readonly refusal: () => string | undefined
   /** The clock of the database. */
   readonly clock: SharedClock
   readonly keyring: Keyring
@@ -145,12 +150,12 @@ export interface Foundation {
 
 /** Creates the data folder and the key ring at the first start, and opens the database, without migrating it. */
 export const openFoundation = async (settings: Settings, local?: LocalClock): Promise<Foundation> => {
-  const database = await openStore(settings)
+  const { database, refusal } = watchChanges(await openStore(settings))
   try {
     const keyring = await inPlainWords(() => openKeys(settings.keyring, database))
     const tls = await inPlainWords(() => openTls(settings))
     const clock = await inPlainWords(() => clockOf(database, local))
-    return { keyring, tls, database, clock, instanceId: randomUUID() }
+    return { keyring, tls, database, refusal, clock, instanceId: randomUUID() }
   } catch (error) {
     await database.close()
     throw error
@@ -171,7 +176,7 @@ const inPlainWords = async <A>(step: () => Promise<A>): Promise<A> => {
 /** Returns a foundation for commands that describe this deployment without its data: an empty in-memory database and temporary keys. */
 export const passingFoundation = async (): Promise<Foundation> => {
   const database = await openDatabase('sqlite::memory:')
-  return { database, clock: await clockOf(database), keyring: openKeyring(newKeyring()), instanceId: randomUUID(), tls: undefined }
+  return { database, refusal: () => undefined, clock: await clockOf(database), keyring: openKeyring(newKeyring()), instanceId: randomUUID(), tls: undefined }
 }
 
 /** Returns an operator's own certificate, or else a self-signed one for every name by which this machine is likely reached. */

@@ -1,17 +1,14 @@
 import type { AddressInfo, Server } from 'node:net'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { HelmFinder } from '../../adapters/helm/process/helm-finder.ts'
 import type { HelmLimits } from '../../adapters/helm/process/limits.ts'
+import type { LogState } from '../../adapters/logging/log-lines.ts'
 import type { TlsIdentity } from '../../adapters/security/tls-identity.ts'
-import { watchTlsIdentity } from '../../adapters/security/tls-identity.ts'
-import { makeDatabaseHealth } from '../../adapters/sql/engine/database.ts'
+import { validityOf, watchExpiry, watchTlsIdentity } from '../../adapters/security/tls-identity.ts'
 import { beatMilliseconds } from '../../adapters/sql/kernel/instance-store.ts'
 import { MigrationRefused } from '../../adapters/sql/engine/migration-ledger.ts'
 import { migrateUp } from '../../adapters/sql/engine/migrator.ts'
-import type { SharedClock } from '../../adapters/system/shared-clock.ts'
 import type { LocalClock } from '../../adapters/system/system-clock.ts'
-import type { BusServer } from '../../core/bus/ports.ts'
 import { BusServerToken } from '../../core/bus/ports.ts'
 import type { PasswordHasher } from '../../core/identity/ports.ts'
 import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
@@ -29,8 +26,7 @@ import { makeApiListener } from '../http/api-listener.ts'
 import type { ApiServer } from '../http/api-server.ts'
 import type { Metrics } from '../http/metrics.ts'
 import { makeMetrics } from '../http/metrics.ts'
-import type { ReadinessCheck } from '../http/ops-server.ts'
-import { makeOpsServer } from '../http/ops-server.ts'
+import { degradedChecks, makeOpsServer } from '../http/ops-server.ts'
 import { orBindRefused, StartRefused } from '../boot.ts'
 import { HelmFinderToken, HelmSupplyToken } from '../wiring/helm.ts'
 import { HashingQueueToken } from '../wiring/kernel.ts'
@@ -41,6 +37,8 @@ import { addressUrl, compose, makeStopSequence } from './compose.ts'
 import type { FirstAdmin } from './operator.ts'
 import { ensureFirstAdmin } from './operator.ts'
 import type { Foundation } from './foundation.ts'
+import type { CertificateInUse } from './readiness.ts'
+import { makeCertificateInUse, readinessChecks } from './readiness.ts'
 import { openFoundation, refuseOtherKeyring, refuseOtherSchema } from './foundation.ts'
 import { startJobs, startTaskWorker } from './jobs.ts'
 
@@ -66,6 +64,8 @@ export const holdPort = async (settings: Settings): Promise<HeldPort> => {
 export interface ServiceInput {
   readonly settings: Settings
   readonly log: Log
+  /** What became of the lines of the log. */
+  readonly logState?: () => LogState
   /** Starts with a key ring that is not that of the database. */
   readonly acceptsKeyring?: boolean
   /** Plugins in addition to those of this repository, as with MOORAGE_PLUGINS. */
@@ -117,7 +117,7 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
     await bringSchemaUp(foundation, settings, input.log)
     if (input.acceptsKeyring !== true) await refuseOtherKeyring(foundation, settings.keyring)
     await startHeartbeat(composition, stops)
-    const { setStarted, ...listening } = await openListeners(composition, foundation, stops, held)
+    const { setStarted, ...listening } = await openListeners({ composition, foundation, stops, held, logState: input.logState ?? (() => ({ lost: 0, trouble: undefined })) })
     // Only after the listeners are bound: a start that fails there would lose a password that is shown only once.
     const firstAdmin = await ensureFirstAdmin(composition.container, settings)
     // Instances that start together on an empty database have all found no rows before.
@@ -148,7 +148,15 @@ interface Listening extends Omit<RunningService, 'firstAdmin' | 'helmTold'> {
   setStarted(): void
 }
 
-const openListeners = async (composition: Composition, foundation: Foundation, stops: StopSequence, held: Server | undefined): Promise<Listening> => {
+interface ListeningDeps {
+  readonly composition: Composition
+  readonly foundation: Foundation
+  readonly stops: StopSequence
+  readonly held: Server | undefined
+  readonly logState: () => LogState
+}
+
+const openListeners = async ({ composition, foundation, stops, held, logState }: ListeningDeps): Promise<Listening> => {
   const { boot, container, assembly } = composition
   const metrics = makeMetrics(releaseVersion)
   const hashing = container.resolve(HashingQueueToken)
@@ -160,7 +168,10 @@ const openListeners = async (composition: Composition, foundation: Foundation, s
   const bus = container.resolve(BusServerToken)
   bus.start()
   container.resolve(UsageIntakeToken).start()
-  const checks = [{ name: 'started', check: async () => isStarted }, databaseCheck(foundation), clockCheck(boot.clock), ...busCheck(bus), helmCheck(container.resolve(HelmFinderToken))]
+  const certificate = makeCertificateInUse(boot.tls)
+  const checks = [{ name: 'started', check: async () => isStarted }, ...readinessChecks({ foundation, settings: boot.settings, bus, finder: container.resolve(HelmFinderToken), certificate: certificate.current, logState })]
+  const { tls } = boot
+  metrics.read({ degraded: () => degradedChecks(checks), ...(tls === undefined ? {} : { certificateUntil: () => validityOf(certificate.current() ?? tls).until }), logLinesLost: () => logState().lost })
   const ops = makeOpsServer({ checks, isStopping: () => isStopping, metrics })
   const opsAddress = await listenAt('MOORAGE_OPS_LISTEN', boot.settings.opsListen, ops)
   // Until the end, probes see that the service is alive and not ready.
@@ -172,7 +183,7 @@ const openListeners = async (composition: Composition, foundation: Foundation, s
   const api = makeApiListener(boot, container, assembly, [metrics])
   metrics.read({ openStreams: () => api.openStreams(), databasePool: () => foundation.database.load() })
   await listenAt('MOORAGE_LISTEN', boot.settings.listen, { listen: (address) => api.listen(address, held) })
-  stops.add('certificate watch', watchCertificate(boot, api))
+  stops.add('certificate watch', watchCertificate(boot, certificate, api))
   let drainMs = 0
   stops.add('API listener', () => api.close({ quiet: drainMs === 0 ? shortQuietMs : quietMs, fresh: quietMs, requests: requestGraceMs - drainMs, streams: streamGraceMs }))
   return {
@@ -193,43 +204,23 @@ const openListeners = async (composition: Composition, foundation: Foundation, s
   }
 }
 
-/** Uses the operator's certificate as soon as it is renewed. Returns a function that stops. */
-const watchCertificate = ({ settings: { tlsCertificate, tlsKey }, tls, log }: Composition['boot'], api: ApiServer): (() => Promise<void>) => {
-  if (tls === undefined || tlsCertificate === undefined || tlsKey === undefined) return async () => undefined
+/** Uses the operator's certificate as soon as it is renewed, and warns of its end. Returns a function that stops. */
+const watchCertificate = ({ settings: { tlsCertificate, tlsKey }, tls, log }: Composition['boot'], certificate: CertificateInUse, api: ApiServer): (() => Promise<void>) => {
+  if (tls === undefined) return async () => undefined
+  const stopWarning = watchExpiry(() => certificate.current() ?? tls, (told) => log.warn({ reason: told }, 'the TLS certificate must be renewed'))
+  if (tlsCertificate === undefined || tlsKey === undefined) return async () => stopWarning()
   const replace = (identity: TlsIdentity): void => {
     api.replaceTls(identity)
-    log.info({}, 'the TLS certificate was replaced: new connections use it')
+    certificate.replace(identity)
+    log.info({ until: validityOf(identity).until }, 'the TLS certificate was replaced: new connections use it')
   }
   const refuse = (reason: string): void => log.warn({ reason }, 'the TLS certificate on disk cannot be used: the one before is kept')
   const stop = watchTlsIdentity({ certificatePath: tlsCertificate, keyPath: tlsKey, current: tls, replace, refuse })
-  return async () => stop()
+  return async () => {
+    stop()
+    stopWarning()
+  }
 }
-
-const databaseCheck = ({ database }: Foundation): ReadinessCheck => {
-  const health = makeDatabaseHealth(database)
-  return { name: 'database', check: async () => (await health()).isHealthy }
-}
-
-/** Uses the last measurement. A measurement that hangs is reported by the check of the database. */
-const clockCheck = (clock: SharedClock): ReadinessCheck => ({
-  name: 'clock',
-  check: async () => !clock.isSkewed(),
-  reason: () => {
-    const seconds = clock.skewMs() / 1000
-    return `this machine's clock is ${Math.abs(seconds).toFixed(1)} s ${seconds > 0 ? 'ahead of' : 'behind'} the database's; jobs do not run here`
-  },
-})
-
-/** Shown when all checks are requested. HTTP works without the bus. */
-const busCheck = (bus: BusServer): readonly ReadinessCheck[] =>
-  bus.isConfigured ? [{ name: 'bus', isInformative: true, check: async () => bus.isConnected() }] : []
-
-/** Packages can be read without helm. */
-const helmCheck = (finder: HelmFinder): ReadinessCheck => ({
-  name: 'helm',
-  isInformative: true,
-  check: async () => (await finder.find()).found !== undefined,
-})
 
 /**
  * Starts before the first request: this process owns the work of its requests while its heartbeat continues. It ends after

@@ -1,4 +1,4 @@
-import { availableParallelism } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import type { BundledHelm, HelmSupply } from '../../adapters/helm/process/bundled-helm.ts'
 import { makeBundledHelm, makeHelmSupply } from '../../adapters/helm/process/bundled-helm.ts'
 import { makeGuards, makeHelmProcessRunner } from '../../adapters/helm/process/helm-runner.ts'
@@ -37,12 +37,15 @@ export const provideHelm: Provide = (container, boot) => {
       proxy: makeLoopbackProxy(),
       guards: makeGuards(searchPath()),
       limits: resolve(HelmLimitsToken),
+      folder: boot.settings.tempDir,
     })
     boot.onStop('helm', () => runner.close())
     return runner
   })
   container.provide(HelmSupplyToken, (resolve) => {
-    const supply = makeHelmSupply({ finder: resolve(HelmFinderToken), bundled, log: boot.log, setting: boot.settings.helm })
+    // Releases before the setting made their folders in that of the system.
+    const folders = [boot.settings.tempDir, tmpdir()]
+    const supply = makeHelmSupply({ finder: resolve(HelmFinderToken), bundled, log: boot.log, setting: boot.settings.helm, folders })
     boot.onStop('fetching helm', () => supply.stop())
     return supply
   })

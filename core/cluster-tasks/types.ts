@@ -3,10 +3,10 @@ import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { FreeObject } from '../kernel/json.ts'
 import type { StopReason, TaskEnd, TaskRun, TaskStep } from '../tasks/ports.ts'
 
-/** Returns a failure's message with its list of problems. */
+/** Returns a failure's message with its list of problems, each once. */
 export const wordsOf = ({ message, errors }: Pick<Failure, 'message' | 'errors'>): string => {
-  const listed = (errors ?? []).filter((line) => !message.includes(line)).slice(0, 20)
-  return [message, ...listed].join('\n')
+  const listed = new Set((errors ?? []).filter((line) => !message.includes(line)))
+  return [message, ...[...listed].slice(0, 20)].join('\n')
 }
 
 const whyStopped: Readonly<Record<Exclude<StopReason, 'cancelled'>, string>> = {

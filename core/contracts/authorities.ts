@@ -87,11 +87,19 @@ export const makeOpenAuthorities = ({ authorities, clock, secretBox, caches, sig
 
 const isValidAt = ({ notBefore, notAfter }: Validity, now: Date): boolean => notBefore.getTime() <= now.getTime() && now.getTime() <= notAfter.getTime()
 
-/** Returns the certificates of all authorities, the newest first. Verifiers must trust all of them until their licenses have expired. */
+/**
+ * Returns the certificates of all authorities, the newest first. Verifiers must trust all of them until their licenses have expired. With the serial of a
+ * license, that of its authority is first, for verifiers that read no more than one.
+ */
 export const makeListAuthorities =
-  ({ authorities }: { readonly authorities: Pick<AuthorityStore, 'list'> }) =>
-  async (): Outcome<never, readonly StoredAuthority[]> =>
-    right(await authorities.list())
+  ({ authorities, licenses }: { readonly authorities: Pick<AuthorityStore, 'list'>; readonly licenses: Pick<LicenseStore, 'authorityOf'> }) =>
+  async (serial?: string): Outcome<Failure<'LicenseMissing'>, readonly StoredAuthority[]> => {
+    const all = await authorities.list()
+    if (serial === undefined) return right(all)
+    const first = await licenses.authorityOf(serial)
+    if (first === undefined) return left(LicenseMissing('No license has this serial.'))
+    return right([...all.filter(({ id }) => id === first), ...all.filter(({ id }) => id !== first)])
+  }
 
 export interface AddAuthorityInput {
   /** The name of the vendor, in the name of a new authority. Undefined: that of the authority which is replaced. */

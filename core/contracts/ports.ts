@@ -249,6 +249,8 @@ export interface LicenseStore {
   listOf(contractId: ContractId, page: PageRequest): Promise<Page<License>>
   /** Returns the revoked licenses of an authority that have not expired, by serial; at most `limit`. */
   listRevoked(authorityId: number, now: Date, limit: number): Promise<readonly Pick<License, 'serial' | 'revokedAt'>[]>
+  /** Returns the authority that issued a license, or undefined if the serial is unknown. */
+  authorityOf(serial: string): Promise<number | undefined>
   /** Revokes all licenses of a contract. Returns how many. */
   revokeOf(contractId: ContractId, at: Date): Promise<number>
   /** Revokes one license of a contract. Returns false if the contract has no such license that is not revoked. */

@@ -7,7 +7,7 @@ import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { token } from '../kernel/token.ts'
-import type { AccountLifeStore, PageSizeStore, AvatarStore, SiteRulesStore } from './accounts/ports.ts'
+import type { AccountLifeStore, PageSizeStore, SearchTermStore, AvatarStore, SiteRulesStore } from './accounts/ports.ts'
 import type { RememberedLoginStore } from './sessions/ports.ts'
 import type { LinkCodeStore } from './emails/ports.ts'
 import type { TokenExpiryStore } from './tokens/ports.ts'
@@ -410,6 +410,7 @@ export interface IdentityStores {
   readonly siteRules: SiteRulesStore
   readonly avatars: AvatarStore
   readonly accountLife: AccountLifeStore
+  readonly searchTerms: SearchTermStore
   readonly pageSizes: PageSizeStore
 }
 

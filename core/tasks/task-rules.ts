@@ -94,6 +94,26 @@ const maxResultKibibytes = 256
 const bytesOf = (text: string): number => new TextEncoder().encode(text).length
 const leftOut = { isTruncated: true, message: `The result is larger than ${maxResultKibibytes} KiB and was not kept.` }
 
+/** A shorter part of a text may well occur in it more than once: a name, or a word. */
+const shortestSentence = 24
+
+/**
+ * Returns a text without the sentences that it has had before. A program that reports a failure for each of many objects repeats the cause
+ * for each; what is particular to an object stays.
+ */
+export const eachSentenceOnce = (text: string): string => {
+  const seen = new Set<string>()
+  const parts = text.split(/((?<=[.!?;:])\s+|\s+[*&]+\s+|\n+)/)
+  const kept = parts.map((part, index) => {
+    const sentence = part.trim().replace(/[.;:]+$/, '')
+    if (index % 2 === 1 || sentence.length < shortestSentence) return part
+    if (seen.has(sentence)) return ''
+    seen.add(sentence)
+    return part
+  })
+  return kept.join('').replaceAll(/(\s+[*&]+\s+)(?:\s*[*&]+\s+)+/g, '$1').replaceAll(/ {2,}/g, ' ').replaceAll(/\n{2,}/g, '\n').trim()
+}
+
 /** Returns an end whose texts fit. A result that is too large is omitted, and the message says so. */
 export const boundedEnd = (end: TaskEnd, resultText: string | undefined): TaskEnd => {
   const { result: _result, error, ...rest } = end
@@ -101,6 +121,6 @@ export const boundedEnd = (end: TaskEnd, resultText: string | undefined): TaskEn
   return {
     ...rest,
     message: bounded(end.message, 1000),
-    ...definedFields({ error: error === undefined ? undefined : bounded(error), result: end.result === undefined || fits ? end.result : leftOut }),
+    ...definedFields({ error: error === undefined ? undefined : bounded(eachSentenceOnce(error)), result: end.result === undefined || fits ? end.result : leftOut }),
   }
 }

@@ -1,6 +1,6 @@
 import * as t from 'io-ts'
 import type { TeamId } from '../../core/kernel/ids.ts'
-import { answer, bodyId, freeText, Instant, Int64, listOf, noted, oneOf, optional, PathName, request, SafeInteger } from '../kit/codecs.ts'
+import { answer, bodyId, freeText, Instant, Int64, listOf, noted, oneOf, optional, PathName, request, SafeInteger, textLines } from '../kit/codecs.ts'
 
 const maxObjects = 500
 const maxPermissions = 500
@@ -69,7 +69,7 @@ const AvailablePermission = answer(
 )
 export const AvailablePermissions = answer({ permissions: t.readonlyArray(AvailablePermission) }, 'AvailablePermissions')
 
-const description = freeText(1000)
+const description = textLines(1000)
 
 export const CreateRoleRequest = request(
   {

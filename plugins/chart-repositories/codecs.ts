@@ -1,12 +1,12 @@
 import * as t from 'io-ts'
 import { path } from '../kit/access.ts'
-import { answer, freeText, Instant, InstantText, noted, optional, PathName, request } from '../kit/codecs.ts'
+import { answer, freeText, Instant, InstantText, noted, optional, PathName, request, textLines } from '../kit/codecs.ts'
 
 const secretNote = (description: string) => ({ type: 'string', description: `${description} Stored encrypted and never returned. An empty string removes it.` })
 const claim = {
   url: optional(freeText(512, 1)),
   plain_http: optional(t.boolean),
-  description: optional(freeText(1000)),
+  description: optional(textLines(1000)),
   username: optional(freeText(255)),
   password: optional(noted(freeText(4096), secretNote('With `username`.'))),
   token: optional(noted(freeText(8192), secretNote('A bearer token, instead of a user name.'))),

@@ -22,6 +22,7 @@ import {
   queryId,
   request,
   SafeInteger,
+  textLines,
 } from '../kit/codecs.ts'
 
 /** The account whose contracts a call is about; the caller's own without it. */
@@ -213,7 +214,7 @@ const terms = {
   enableClientBilling: optional(t.boolean),
   allowTrials: optional(noted(t.boolean, { description: 'Objects may be trials: their first month is not billed. By default false.' })),
   maxTrials: optional(noted(int32(0), { description: 'How many objects are trials under the contract at most, over its whole life. By default 10.' })),
-  restrictions: optional(freeText(4000)),
+  restrictions: optional(textLines(4000)),
 }
 
 /** From when on a change of the terms counts. */
@@ -235,6 +236,21 @@ export const jsonTerms = ['products', 'features', 'emails', 'quota', 'start', 'e
 export const documentBodyBytes = 35_100_000
 export const ExtendContractParams = request({ end: seconds, ...effective }, 'ExtendContractParams')
 export const DocumentParams = request({ document: noted(Base64Bytes, { description: 'The bytes, at most 25 MB.' }), fileName: optional(freeText(255)) }, 'ContractDocumentParams')
+
+const decimalSerial = /^[0-9]{1,48}$/
+const hexSerial = /^0x[0-9A-Fa-f]{1,40}$/
+
+/** The serial of a license in decimal, or in hexadecimal after `0x`, as openssl prints it. Decodes to decimal. */
+const LicenseSerial = noted(
+  new t.Type<string, string, unknown>(
+    'a serial number in decimal digits, or in hexadecimal after 0x',
+    t.string.is,
+    (u, c) => (typeof u === 'string' && (decimalSerial.test(u) || hexSerial.test(u)) ? t.success(BigInt(u).toString()) : t.failure(u, c)),
+    t.identity,
+  ),
+  { type: 'string', maxLength: 48, pattern: '^(?:[0-9]{1,48}|0x[0-9A-Fa-f]{1,40})$', description: 'The serial of a license: the certificate of its authority is the first then.' },
+)
+export const AuthoritiesQuery = request({ license: optional(LicenseSerial) }, 'AuthoritiesQuery')
 
 export const LicensePath = request({ id: pathId<ContractId>(), serial: patternText(/^[0-9]{1,48}$/, 48, 'a serial number in decimal digits') }, 'ContractLicensePath')
 export const IssuedLicense = answer(

@@ -57,8 +57,8 @@ export const licenseGroup = defineGroup({
         input: ({ grant, body }) => ({ ownerId: grant.ownerId, cluster: body.clusterID, contractIds: body.contractIDs }),
         reply: toProxyValues,
       }),
-      handle(getAuthorities, async () => {
-        const listed = await authorities()
+      handle(getAuthorities, async (_call, { query }) => {
+        const listed = await authorities(query.license)
         return isLeft(listed) ? listed : right(listed.right.map(({ certificatePem }) => `${certificatePem.trim()}\n`).join(''))
       }),
       handle(getRevocations, makeListRevocations(deps)),

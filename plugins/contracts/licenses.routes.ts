@@ -1,11 +1,11 @@
 import { LicenseAuthorityMissing, RevocationListFull } from '../../core/contracts/authorities.ts'
 import { LicenseProhibited, QuotaReached } from '../../core/contracts/licenses.ts'
 import { FeaturesNotLicensed } from '../../core/contracts/machine-licenses.ts'
-import { ContractChanged, ContractClusterMissing, ContractMissing, ContractNotUsable, ContractRequestInvalid } from '../../core/contracts/ports.ts'
+import { ContractChanged, ContractClusterMissing, ContractMissing, ContractNotUsable, ContractRequestInvalid, LicenseMissing } from '../../core/contracts/ports.ts'
 import { anyone, requires, requiresWithin, signedIn, siteAdmin } from '../kit/access.ts'
 import { json, text } from '../kit/reply.ts'
 import { body, routesOf } from '../kit/route.ts'
-import { accountInQuery, ContractClusterPath, contractInPath, InAccount, InstallerOptions, License, LicenseOpts, ProxyValues } from './codecs.ts'
+import { accountInQuery, AuthoritiesQuery, ContractClusterPath, contractInPath, InAccount, InstallerOptions, License, LicenseOpts, ProxyValues } from './codecs.ts'
 import { licenseExample } from './contract-wire.ts'
 
 const route = routesOf({
@@ -82,8 +82,12 @@ export const getAuthorities = publicRoute({
   method: 'GET',
   path: '/licenses/ca.pem',
   summary: 'Get the certificates of the license authorities, the newest first',
-  description: 'Verifiers trust all of them: licenses of an authority that was replaced stay valid. Empty before an authority is set up.',
+  description:
+    'Verifiers trust all of them: licenses of an authority that was replaced stay valid. For a verifier that reads only the first certificate, `license` ' +
+    'puts that of the license first. Empty before an authority is set up.',
+  query: AuthoritiesQuery,
   ok: text('application/x-pem-file', '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n'),
+  failures: [LicenseMissing],
 })
 
 export const getRevocations = publicRoute({

@@ -1,7 +1,7 @@
 import * as t from 'io-ts'
 import { userVisibilities } from '../../core/identity/types.ts'
 import type { TokenId } from '../../core/kernel/ids.ts'
-import { answer, bodyId, freeText, Instant, InstantText, listOf, noted, oneOf, optional, PathName, request, SafeInteger } from '../kit/codecs.ts'
+import { answer, bodyId, freeText, Instant, InstantText, listOf, noted, oneOf, optional, PathName, request, SafeInteger, textLines } from '../kit/codecs.ts'
 
 /** The instant that older clients read as 'never'. */
 const never = '0001-01-01T00:00:00Z'
@@ -189,7 +189,7 @@ const profileFields = {
   website: optional(freeText(255)),
   location: optional(freeText(50)),
   language: optional(freeText(16)),
-  description: optional(freeText(255)),
+  description: optional(textLines(255)),
 }
 
 export const UserSettings = answer(

@@ -1,4 +1,5 @@
 import { makePurgeAccounts } from '../../core/identity/accounts/removal.ts'
+import { makeMendSearchTerms } from '../../core/identity/accounts/search-terms.ts'
 import { IdentityStoresToken, IdentityUnitOfWorkToken } from '../../core/identity/ports.ts'
 import { makeDropOverSessions } from '../../core/identity/sessions/sessions.ts'
 import { makeDropOldLinkCodes, makeRemoveExpiredTokens, makeWarnOfExpiringTokens } from '../../core/identity/tokens/expiry.ts'
@@ -8,6 +9,8 @@ import { makeOwnCall } from '../../core/kernel/principal.ts'
 import { defineGroup } from '../kit/group.ts'
 
 const hourly = 3600
+/** A user that an instance of an earlier release creates during an upgrade is found after twice this time at most: a lease may be looked at just before it ends. */
+const halfMinute = 30
 const purgeId = 'identity.purgeAccounts'
 
 export const housekeepingGroup = defineGroup({
@@ -19,6 +22,7 @@ export const housekeepingGroup = defineGroup({
     const removeTokens = makeRemoveExpiredTokens(given)
     const dropCodes = makeDropOldLinkCodes(given)
     const dropSessions = makeDropOverSessions(given)
+    const mendSearchTerms = makeMendSearchTerms(given)
     return [
       {
         id: purgeId,
@@ -43,6 +47,12 @@ export const housekeepingGroup = defineGroup({
           await dropCodes(signal)
           await dropSessions(signal)
         },
+      },
+      {
+        id: 'identity.mendSearchTerms',
+        summary: 'Make users and addresses found that an instance of an earlier release wrote without search terms',
+        everySeconds: halfMinute,
+        run: async (signal) => void (await mendSearchTerms(signal)),
       },
     ]
   },

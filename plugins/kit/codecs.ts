@@ -49,14 +49,30 @@ const scalar = <A>(name: string, is: (u: unknown) => u is A, note: SchemaNote): 
 
 const hasLoneSurrogate = (text: string): boolean => !text.isWellFormed()
 
-/** Returns a codec of free text: any well-formed Unicode without NUL, up to `max` UTF-16 units (4,000 by default). */
-export const freeText = (max = 4000, min = 0): t.Type<string, string, unknown> =>
+/** A text of at most this many UTF-16 units is one line: a name, a word, an address. Longer ones are documents and passwords. */
+const longestLine = 512
+const controls = /[\u0000-\u001f\u007f-\u009f]/
+const controlsInLines = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/
+
+const text = (name: string, refused: RegExp, max: number, min: number): t.Type<string, string, unknown> =>
   scalar(
-    `text of ${min} to ${max} characters`,
-    (u): u is string =>
-      typeof u === 'string' && u.length >= min && u.length <= max && !u.includes('\0') && !hasLoneSurrogate(u),
+    name,
+    (u): u is string => typeof u === 'string' && u.length >= min && u.length <= max && !refused.test(u) && !hasLoneSurrogate(u),
     { type: 'string', maxLength: max, ...(min > 0 ? { minLength: min } : {}) },
   )
+
+/**
+ * Returns a codec of free text: any well-formed Unicode without NUL, up to `max` UTF-16 units (4,000 by default). Up to 512 it is one line,
+ * without control characters: lists, mails, logs and terminals show it as it is.
+ */
+export const freeText = (max = 4000, min = 0): t.Type<string, string, unknown> =>
+  max <= longestLine
+    ? text(`one line of ${min} to ${max} characters, without control characters`, controls, max, min)
+    : text(`text of ${min} to ${max} characters`, /\0/, max, min)
+
+/** Returns a codec of text for people, as a description: `freeText` that may have several lines, without other control characters. */
+export const textLines = (max: number, min = 0): t.Type<string, string, unknown> =>
+  text(`text of ${min} to ${max} characters, without control characters but line breaks and tabs`, controlsInLines, max, min)
 
 /** Returns a codec of text that matches a pattern. The pattern must run in time linear in its input. */
 export const patternText = (pattern: RegExp, max: number, name: string): t.Type<string, string, unknown> =>

@@ -5,7 +5,7 @@ import { maxGraceDays, maxTokenLifeDays } from '../../core/organizations/organiz
 import { profileLimits } from '../../core/organizations/organizations/organization-rules.ts'
 import { User, userExample } from '../identity/codecs.ts'
 import { path } from '../kit/access.ts'
-import { answer, bodyId, freeText, FreeObjectCodec, Instant, int32, listOf, oneOf, optional, pathId, PathName, request, SafeInteger } from '../kit/codecs.ts'
+import { answer, bodyId, FreeObjectCodec, freeText, Instant, int32, listOf, oneOf, optional, pathId, PathName, request, SafeInteger, textLines } from '../kit/codecs.ts'
 
 export const Organization = answer(
   {
@@ -78,7 +78,7 @@ export const teamExample: TeamBody = {
 const profile = {
   full_name: optional(freeText(profileLimits.fullName)),
   email: optional(freeText(profileLimits.email)),
-  description: optional(freeText(profileLimits.description)),
+  description: optional(textLines(profileLimits.description)),
   website: optional(freeText(profileLimits.website)),
   location: optional(freeText(profileLimits.location)),
   visibility: optional(oneOf('', 'public', 'limited', 'private')),
@@ -90,7 +90,7 @@ export const EditOrgOption = request(profile, 'EditOrgOption')
 export const RenameOrgOption = request({ new_name: freeText(255) }, 'RenameOrgOption')
 
 const team = {
-  description: optional(freeText(255)),
+  description: optional(textLines(255)),
   assignedRoleIDs: optional(listOf(bodyId<RoleId>(), 500)),
   type: optional(freeText(32)),
 }
@@ -255,11 +255,11 @@ export const robotExample = {
 }
 const robotTeams = optional(listOf(bodyId<TeamId>(), 50))
 export const CreateRobotOption = request(
-  { name: freeText(255), description: optional(freeText(255)), team_ids: robotTeams },
+  { name: freeText(255), description: optional(textLines(255)), team_ids: robotTeams },
   'CreateRobotOption',
 )
 export const EditRobotOption = request(
-  { description: optional(freeText(255)), team_ids: robotTeams, active: optional(t.boolean) },
+  { description: optional(textLines(255)), team_ids: robotTeams, active: optional(t.boolean) },
   'EditRobotOption',
 )
 

@@ -20,6 +20,7 @@ import {
   repeatable,
   request,
   SafeInteger,
+  textLines,
 } from '../kit/codecs.ts'
 
 export const UsageOwnerPath = request({ owner: PathName }, 'UsageOwnerPath')
@@ -104,7 +105,7 @@ export const SystemOutageRequest = request(
     start: Instant,
     end: Instant,
     tags: optional(t.readonlyArray(freeText(64))),
-    comments: optional(freeText()),
+    comments: optional(textLines(4000)),
   },
   'SystemOutageRequest',
 )

@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import fc from 'fast-check'
@@ -36,7 +37,7 @@ test.before(async () => {
   commands = (await helm())!
   for (const version of versions) {
     const finder = makeHelmFinder({ setting: commands[version], floor: '3.0.0', searchPath: '', bundled: async () => undefined })
-    runners.set(version, makeHelmProcessRunner({ chartTexts, finder, proxy: makeLoopbackProxy(), guards: makeGuards(process.env['PATH'] ?? ''), limits: usualLimits(2) }))
+    runners.set(version, makeHelmProcessRunner({ chartTexts, finder, proxy: makeLoopbackProxy(), guards: makeGuards(process.env['PATH'] ?? ''), limits: usualLimits(2), folder: tmpdir() }))
   }
 })
 test.after.always(async () => {

@@ -154,6 +154,9 @@ test('status follows the cluster: active, not ready, refused, another cluster, u
   const proxied = await service.send('GET', `/api/v1/clusters/${at}/proxy/version`, as(owner))
   t.true(proxied.status >= 500)
   t.regex(proxied.json.message, /cannot be reached from here/)
+  const line = service.logLines().find(({ msg, requestId }) => msg === 'request' && requestId === proxied.headers['x-request-id'])
+  t.like(line, { owner: params.owner, cluster: params.cluster, status: proxied.status })
+  t.regex(String(line?.['cause']), /refuses connections|cannot be reached from here/)
 })
 
 test('a new credential replaces the old one at once, if it leads to the same cluster', async (t) => {

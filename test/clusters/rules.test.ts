@@ -1,5 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
+import { statedUrl } from '../../core/clusters/hubs/types.ts'
 import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
 import { parse } from 'yaml'
 import { leavesPrefix } from '../../adapters/kubernetes/connections.ts'
@@ -378,4 +379,10 @@ test('what was never opened, or is gone, is not remembered', async (t) => {
   t.is(await versionNow(), Number.NaN)
   state.answer = 'away'
   await t.throwsAsync(versionNow, { is: away })
+})
+
+test('of the address that a spoke states only one of HTTP is shown', (t) => {
+  const stated = (url: unknown) => statedUrl({ body: { spec: { managedClusterClientConfigs: [{ url }] } } } as never)
+  for (const url of ['https://10.0.0.1:6443', 'http://api.example.com', 'HTTPS://[::1]:6443/prefix']) t.is(stated(url), url)
+  for (const url of ['javascript:alert(1)', 'data:text/html,x', 'ftp://x', '//x', 'https://', 'https://a b', 'https://x\n', 'https://x/"onclick=', ' https://x', 5, null, undefined]) t.is(stated(url), '', String(url))
 })

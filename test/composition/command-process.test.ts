@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { execFile, spawn } from 'node:child_process'
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, copyFileSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -43,6 +43,23 @@ test('the process exits 0, 1 and 2, results on stdout and the rest on stderr', a
   t.is(good.stderr, '')
   t.deepEqual([failed.code, failed.stdout], [1, ''])
   t.deepEqual([wrong.code, wrong.stdout], [2, ''])
+})
+
+test('where packages are not installed, as in a fresh checkout, the command says what to run', async (t) => {
+  const checkout = mkdtempSync(join(tmpdir(), 'moorage-checkout-'))
+  t.teardown(() => rmSync(checkout, { recursive: true, force: true }))
+  const command = join(checkout, 'composition', 'bin', 'moorage.mjs')
+  mkdirSync(join(checkout, 'composition', 'bin'), { recursive: true })
+  copyFileSync(new URL('../../composition/bin/moorage.mjs', import.meta.url), command)
+  writeFileSync(join(checkout, 'composition', 'main.ts'), "import 'a-package-that-is-not-installed'\n")
+  const { code, stdout, stderr } = await run(command, ['serve'])
+  t.deepEqual([code, stdout], [1, ''])
+  t.is(stderr, 'moorage: the package a-package-that-is-not-installed is not installed. In this folder, run: npm ci\n')
+})
+
+test('each script that runs until it is ended takes the place of its shell, so that signals reach it', (t) => {
+  const { scripts } = JSON.parse(readFileSync(manifest, 'utf8')) as { readonly scripts: Readonly<Record<string, string>> }
+  for (const name of ['start', 'moorage', 'test', 'bench', 'test-hub', 'usage-sample']) t.regex(scripts[name] ?? '', /^exec node /, name)
 })
 
 test('a port that is in use is reported in plain words', async (t) => {

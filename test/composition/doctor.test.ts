@@ -17,12 +17,15 @@ import {
   checkKeyring,
   checkMail,
   checkNode,
+  checkOpenFiles,
+  checkTempFolder,
   checkTls,
   skewFinding,
 } from '../../composition/cli/doctor/doctor-checks.ts'
 import { loadConfig } from '../../composition/config/config.ts'
 import type { Settings } from '../../composition/config/settings.ts'
 import { StartRefused } from '../../composition/boot.ts'
+import { datedCertificate } from '../support/dated-certificate.ts'
 import { startMailServer } from '../mail/mail-server.ts'
 import { needing } from '../support/components/needing.ts'
 import { emptyMysqlUrl, migratedMysqlUrl } from '../support/databases.ts'
@@ -72,6 +75,33 @@ test('a certificate of one pair with the key of another is a problem before the 
   t.is((await tls(north, south)).state, 'problem')
   t.regex((await tls(join(folder, 'nowhere'), south)).message, /certificate\.pem cannot be read \(ENOENT\)/)
   t.regex(checkTls(await settingsWith({ MOORAGE_TLS: 'false' })).message, /plain HTTP only/)
+})
+
+test('a certificate that ends soon is a warning, and one that has ended a problem', async (t) => {
+  for (const [days, state] of [[40, 'ok'], [6, 'warning'], [-1, 'problem']] as const) {
+    const { certificatePem, keyPem } = await datedCertificate(-9, days)
+    const [certificate, key] = [join(folder, `dated-${days}.pem`), join(folder, `dated-${days}.key`)]
+    writeFileSync(certificate, certificatePem)
+    writeFileSync(key, keyPem)
+    t.is(checkTls(await settingsWith({ MOORAGE_TLS_CERTIFICATE: certificate, MOORAGE_TLS_KEY: key })).state, state, String(days))
+  }
+})
+
+test('a folder of temporary files is written to; one that cannot be is a problem that names the setting', async (t) => {
+  const settings = await settingsWith()
+  t.regex((await checkTempFolder(settings)).message, /tmp does not exist yet/)
+  mkdirSync(settings.tempDir)
+  t.is((await checkTempFolder(settings)).state, 'ok')
+  t.deepEqual(readdirSync(settings.tempDir), [])
+  const blocked = join(folder, 'blocked')
+  writeFileSync(blocked, '')
+  for (const tempDir of [blocked, join(blocked, 'below')]) {
+    const finding = await checkTempFolder({ ...settings, tempDir })
+    t.is(finding.state, 'problem')
+    t.regex(finding.message, /MOORAGE_TEMP_DIR/)
+  }
+  t.is(checkOpenFiles('Max open files            32 32 files\n').state, 'problem')
+  t.is(checkOpenFiles('Max open files            4096 4096 files\n').state, 'ok')
 })
 
 test('clocks that are more than five seconds apart are a problem, in the right direction', (t) => {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import test from 'ava'
 import { makeBatchedLines, makePlainLines, plainLine } from '../../adapters/logging/log-lines.ts'
+import { errorFields } from '../../adapters/logging/error-fields.ts'
 import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
 import { secret } from '../../core/kernel/secret.ts'
 
@@ -60,6 +61,63 @@ test('beyond the bound lines are dropped and counted', (t) => {
   lines.flushNow()
   t.regex(text(), /^12345\nabc\n\{.*2 log lines were dropped.*\}\n$/)
   closeSync(fd)
+})
+
+test('a full disk loses only what the bound cannot hold: the log resumes when there is room, and says how many lines are missing', async (t) => {
+  const path = join(folder, 'after-enospc')
+  const { stderr } = await child(`
+    import { closeSync, openSync } from 'node:fs'
+    import { setTimeout as delay } from 'node:timers/promises'
+    import { makeBatchedLines } from './adapters/logging/log-lines.ts'
+    const fd = openSync('/dev/full', 'w')
+    const lines = makeBatchedLines({ fd, batchAgeMs: 1, maxWaitingLength: 20, retryMs: 400 })
+    lines.add('first\\n')
+    while (lines.state().trouble === undefined) await delay(2)
+    const seen = [lines.state()]
+    for (const line of ['second\\n', 'third\\n', 'too much for the bound\\n', 'too much for the bound\\n']) lines.add(line)
+    seen.push(lines.state())
+    // The same descriptor leads to a disk with room, before the next attempt.
+    closeSync(fd)
+    const opened = []
+    while (!opened.includes(fd)) opened.push(openSync(${JSON.stringify(path)}, 'a'))
+    while (lines.state().trouble !== undefined) await delay(5)
+    lines.flushNow()
+    seen.push(lines.state())
+    process.stderr.write(JSON.stringify(seen))
+  `)
+  t.deepEqual(JSON.parse(stderr), [{ lost: 0, trouble: 'ENOSPC' }, { lost: 2, trouble: 'ENOSPC' }, { lost: 2 }])
+  t.regex(readFileSync(path, 'utf8'), /^first\nsecond\nthird\n\{"level":40,"msg":"2 log lines were dropped: the log could not be written \(ENOSPC\)"\}\n$/)
+})
+
+test('a flush while nothing can be written does not end the log', async (t) => {
+  const fd = openSync('/dev/full', 'w')
+  const lines = makeBatchedLines({ fd, batchAgeMs: 3_600_000, retryMs: 5 })
+  lines.add('waits\n')
+  lines.flushNow()
+  t.deepEqual(lines.state(), { lost: 0, trouble: 'ENOSPC' })
+  await delay(20)
+  lines.add('waits too\n')
+  t.is(lines.state().lost, 0)
+  // The descriptor stays open: it is tried again, and another file would get its number.
+})
+
+test('a driver’s error tells which table or state it is about, and nothing that may quote a value', (t) => {
+  const told = (message: string, code: string) => errorFields(Object.assign(new Error(message), { code })).message
+  for (const [message, code] of [
+    ['no such table: users', 'SQLITE_ERROR'],
+    ['table users has no column named nick', 'SQLITE_ERROR'],
+    ['UNIQUE constraint failed: roles.org_id, roles.lower_name', 'SQLITE_CONSTRAINT_UNIQUE'],
+    ['database or disk is full', 'SQLITE_FULL'],
+    ["Table 'moorage.users' doesn't exist", 'ER_NO_SUCH_TABLE'],
+    ["Unknown column 'u.nick' in 'field list'", 'ER_BAD_FIELD_ERROR'],
+    ['The MariaDB server is running with the --read-only option so it cannot execute this statement', 'ER_OPTION_PREVENTS_STATEMENT'],
+  ] as const) t.is(told(message, code), message)
+  for (const [message, code] of [
+    ["Duplicate entry 'ada@example.org' for key 'emails.lower_email'", 'ER_DUP_ENTRY'],
+    ['near "hunter2": syntax error', 'SQLITE_ERROR'],
+    ["no such table: users\nhunter2 'x'", 'SQLITE_ERROR'],
+    ["Incorrect string value: 'hunter2' for column `a`.`b`", 'ER_TRUNCATED_WRONG_VALUE_FOR_FIELD'],
+  ] as const) t.is(told(message, code), undefined, message)
 })
 
 test('a descriptor that is closed is no error', async (t) => {

@@ -191,6 +191,15 @@ test.serial('a license of a replaced authority stays valid, new ones are signed 
   t.deepEqual(trusted.map(({ subject }) => subject), Array(2).fill(trusted[1]?.subject), 'the organization of the replaced one')
   for (const pem of [before, after]) t.deepEqual(licenseFaults(readLicense(pem, trusted, cluster.uid), { now: new Date(), feature: undefined, revocations: undefined }), [])
   t.deepEqual([before, after].map((pem) => readLicense(pem, trusted.slice(0, 1), cluster.uid).isTrusted), [false, true])
+  for (const pem of [before, after]) {
+    const hex = `0x${new X509Certificate(pem).serialNumber}`
+    for (const serial of [hex, BigInt(hex).toString()]) {
+      const own = certificatesIn((await expectStatus(service.send('GET', `/api/v1/licenses/ca.pem?license=${serial}`), 200)).text)
+      t.deepEqual([own.length, readLicense(pem, own.slice(0, 1), cluster.uid).isTrusted], [2, true], serial)
+    }
+  }
+  await expectStatus(service.send('GET', '/api/v1/licenses/ca.pem?license=1'), 404)
+  for (const wrong of ['x', '-1', '0x']) t.true((await service.send('GET', `/api/v1/licenses/ca.pem?license=${wrong}`)).status >= 400, wrong)
   const [ca, crl] = [file('ca', await authorities()), file('crl', await revocations())]
   // A verifier whose clock is four minutes behind.
   const behind = String(nowSeconds - 240)

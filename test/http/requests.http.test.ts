@@ -145,11 +145,15 @@ test('opening a page of a mail does not use up its code: a GET changes nothing',
 })
 
 test('unknown names beside the pages are the start page, which leads to signing in', async (t) => {
-  for (const path of ['/account/none.js', '/account/', '/sign-in/x', '/account/__proto__']) {
+  for (const path of ['/account/none', '/account/', '/sign-in/x', '/account/__proto__']) {
     const { status, text, headers } = await get(path)
     t.is(status, 200, path)
     t.is(headers['content-type'], 'text/html; charset=utf-8', path)
     t.true(text.includes('href="/sign-in"') && text.includes('href="/api/v1/docs"'), path)
+  }
+  for (const path of ['/.env', '/.git/config', '/etc/passwd', '/account/none.js']) {
+    const { status, json } = await get(path)
+    t.deepEqual([status, json.code], [404, 'NotFound'], path)
   }
 })
 

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { isDeepStrictEqual } from 'node:util'
 import test from 'ava'
 import fc from 'fast-check'
+import { anyText } from '../support/any-text.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
@@ -20,7 +21,7 @@ import { readSmallJson } from '../../core/clusters/proxy/computed-responses.ts'
 import { parseInstant } from '../../core/kernel/clock.ts'
 import { parseJson, toWireJson } from '../../core/kernel/json.ts'
 import type { Principal } from '../../core/kernel/principal.ts'
-import { optional, QueryInt, repeatable, request } from '../../plugins/kit/codecs.ts'
+import { freeText, optional, QueryInt, textLines, repeatable, request } from '../../plugins/kit/codecs.ts'
 
 const from = (peer: string, forwarded?: string) =>
   ({ socket: { remoteAddress: peer }, headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded } }) as never
@@ -338,4 +339,18 @@ test('what is for another receiver carries nothing that proves the caller here',
   for (const name of ['moorage_session', '__Host-moorage_session']) t.deepEqual(bag({ cookie: [cookies] }, 'session', name), { cookie: 'theme=dark; a=b=c' })
   t.deepEqual(bag({ cookie: ['_csrf=of-the-app', 'x=y'] }, 'token'), { cookie: '_csrf=of-the-app; x=y' })
   t.deepEqual(bag({ cookie: ['moorage_session=s; _csrf=c'] }, 'token'), {})
+})
+
+test('a short text is one line, a description may have several, and neither has other control characters', (t) => {
+  const line = freeText(100)
+  const lines = textLines(1000)
+  fc.assert(
+    fc.property(anyText({ maxLength: 40 }), fc.integer({ min: 0, max: 159 }), anyText({ maxLength: 40 }), (before, code, after) => {
+      const control = code < 32 || code >= 127
+      const text = before.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, '') + String.fromCharCode(code) + after.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, '')
+      if (!text.isWellFormed()) return !line.is(text)
+      return line.is(text) === !control && lines.is(text) === (!control || code === 9 || code === 10 || code === 13)
+    }),
+  )
+  t.true(freeText(4000).is('a password\nof two lines'))
 })

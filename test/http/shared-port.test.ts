@@ -11,6 +11,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import test from 'ava'
 import { shareWithTls } from '../../composition/http/connections.ts'
 import type { TlsIdentity } from '../../adapters/security/tls-identity.ts'
+import { datedCertificate } from '../support/dated-certificate.ts'
 import { openSelfSignedIdentity, readTlsIdentity, watchTlsIdentity } from '../../adapters/security/tls-identity.ts'
 import { until } from '../support/until.ts'
 import { stubRoutes } from './stub-routes.ts'
@@ -151,6 +152,13 @@ test('a renewed certificate is used for new connections once both files match, a
   await put(after, before)
   await until('a pair that does not match is refused', () => refusals.find((reason) => reason.includes('is not the one of the certificate')))
   t.is(await shown(), before.certificatePem.trim())
+  for (const [from, until_, what] of [[-9, -1, 'has ended'], [1, 9, 'is not valid yet']] as const) {
+    const wrong = await datedCertificate(from, until_)
+    const told = refusals.length
+    await put(wrong, wrong)
+    await until(`a certificate that ${what} is refused`, () => refusals.slice(told).find((reason) => reason.includes('which is not now')))
+    t.is(await shown(), before.certificatePem.trim(), what)
+  }
   await put(after, after)
   await until('the new pair is used', () => (replacements > 0 ? true : undefined))
   t.is(await shown(), after.certificatePem.trim())

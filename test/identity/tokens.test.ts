@@ -217,6 +217,25 @@ onEachDatabase('of one person and cluster ten live at a time, however many are a
   t.true(rows.some(({ action, tenant_id: tenant, changes }) => action === 'cluster.token_created' && Number(tenant) === 3 && changes.includes('kubeconfig-acme-prod-')))
 })
 
+/** What the release before this kind of token accepts as a value, and grants for the words of a row. */
+const earlierForm = /^moor_[0-9A-Za-z]{36}$/
+const earlierWord = /^(all|public-only|sudo|(read|write):\w+)$/
+
+onEachDatabase('an instance of a release that does not know tokens for a cluster refuses them, also after a rotation', async (t, world, db) => {
+  const ada = await world.user('ada')
+  const check = async (value: Secret) => {
+    t.notRegex(value.reveal(), earlierForm)
+    const [row] = await db.query<{ scopes: string }>((k) => k('access_tokens').whereNotNull('only_cluster_id').select('scopes'))
+    t.deepEqual(row?.scopes.split(' ').filter((word) => earlierWord.test(word)), [])
+    t.like(await prove(world, value), { right: { onlyClusterId: 7, scopes: { all: false, levels: { cluster: 'write' } } } })
+  }
+  await check(unwrap(await issue(world, callBy(ada))).value)
+  const [token] = await clusterTokensOf(world, ada.id)
+  t.deepEqual(token?.scopeWords, ['write:cluster'])
+  await check(unwrap(await rotate(world, callBy(ada), token?.id as TokenId)).value)
+  t.regex((await made(world, ada)).value.reveal(), earlierForm)
+})
+
 const hour = 3600
 const expiringTokensDay = 24 * hour
 const never = new AbortController().signal

@@ -8,11 +8,13 @@ import type { Bind, SqlDatabase, SqlRunner, Statement } from '../../adapters/sql
 import type { UserId } from '../../core/kernel/ids.ts'
 import type { IdentityStores, UserStore } from '../../core/identity/ports.ts'
 import type { Viewer } from '../../core/identity/types.ts'
+import { makeMendSearchTerms } from '../../core/identity/accounts/search-terms.ts'
 import { isSwitchedOff } from '../support/components/names.ts'
 import { eachDatabase, emptyMysqlUrl } from '../support/databases.ts'
 import { unwrap } from '../support/outcome.ts'
 import { fillWithUsers } from '../support/searched-users.ts'
 import { heldObjects } from '../support/object-rows.ts'
+import { onEachDatabase } from './on-each-database.ts'
 
 const people = 10_000
 const viewers = {
@@ -195,3 +197,23 @@ for (const database of eachDatabase()) {
     t.false(await finds(admin, 'ngin'))
   })
 }
+
+onEachDatabase('users and addresses that an earlier release creates, renames or hides during an upgrade are found by the next run of the job', async (t, world, db) => {
+  const { stores } = world.deps
+  const ids = new Map<string, UserId>()
+  for (const login of ['bare', 'renamed', 'hidden', 'whole']) ids.set(login, (await world.user(login)).id)
+  const idOf = (login: string) => ids.get(login) ?? 0
+  await db.query((k) => k('user_search_terms').where('user_id', idOf('bare')).delete())
+  await db.query((k) => k('email_search_terms').whereIn('email_id', k('emails').where('user_id', idOf('bare')).select('id')).delete())
+  await db.query((k) => k('accounts').where('id', idOf('renamed')).update({ name: 'Other', lower_name: 'other' }))
+  await db.query((k) => k('users').where('id', idOf('renamed')).update({ search_name: 'other name' }))
+  await db.query((k) => k('users').where('id', idOf('hidden')).update({ visibility: 'private' }))
+  const admin: Viewer = { userId: undefined, isSiteAdmin: true }
+  const find = async (viewer: Viewer, text: string) => (await stores.users.search(viewer, text, undefined, { page: 1, limit: 50 })).items.map(({ login }) => login)
+  t.deepEqual([await find(viewers.anyone, 'ar'), await find(admin, 'bare@'), await find(viewers.anyone, 'other')], [[], [], []])
+  const mend = makeMendSearchTerms(world.deps)
+  t.is(await mend(new AbortController().signal), 4)
+  t.deepEqual([await find(viewers.anyone, 'ar'), await find(admin, 'bare@'), await find(viewers.anyone, 'the'), await find(admin, 'name')], [['bare'], ['bare'], ['Other'], ['Other']])
+  t.deepEqual([await find(viewers.anyone, 'renam'), await find(viewers.anyone, 'idden'), await find(admin, 'idden')], [[], [], ['hidden']])
+  t.is(await mend(new AbortController().signal), 0, 'what is whole is left alone')
+})

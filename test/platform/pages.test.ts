@@ -96,8 +96,14 @@ test('no other file can be had through the documentation', (t) => {
   }
 })
 
+test('what no page can be is not the start page: hidden files, files with an ending, folders of the system', (t) => {
+  for (const path of ['/.env', '/.git/config', '/a/.well-known/b', '/etc/passwd', '/proc/self', '/index.php', '/robots.txt', '/a/b.c/d', '/cgi-bin/x']) t.is(pages.frontend(path, 'http://h'), undefined, path)
+  for (const path of ['/', '/console', '/console/clusters', '/etcetera', '/marketplace/api/v1/x']) t.truthy(pages.frontend(path, 'http://h'), path)
+})
+
 test('the start page escapes, and its policy admits its one style by hash', (t) => {
   const answer = pages.frontend('/anything', 'http://h:1/<script>"')
+  if (answer === undefined) return t.fail()
   const html = textOf(answer)
   t.deepEqual(html.match(/<script[^>]*>/g), ['<script type="module" src="/account/start.js">'])
   t.true(html.includes('http://h:1/&#60;script&#62;&#34;'))

@@ -15,7 +15,7 @@ import type { Log } from '../../core/kernel/log.ts'
 import { makeEventPublisher, makeJournal, makeProgress } from '../../core/tasks/events.ts'
 import type { NewTaskEvent, OutboxItem, TaskEnd, TaskOutbox, TaskRetention } from '../../core/tasks/ports.ts'
 import { makeRetireTasks } from '../../core/tasks/tasks.ts'
-import { bounded, boundedEnd, cancelDecision, endEvent, mayBecome, subjectOf } from '../../core/tasks/task-rules.ts'
+import { bounded, boundedEnd, cancelDecision, eachSentenceOnce, endEvent, mayBecome, subjectOf } from '../../core/tasks/task-rules.ts'
 import { isFinal, taskStates } from '../../core/tasks/types.ts'
 import { ResponseId } from '../../plugins/kit/codecs.ts'
 import { eachDatabase } from '../support/databases.ts'
@@ -328,4 +328,20 @@ test('a service that stops removes nothing more', async (t) => {
   const counts = new Map([[1 as AccountId, 5_000]])
   await retireOver(retentionOf(counts)).retire(AbortSignal.abort())
   t.deepEqual([...counts.values()], [5_000])
+})
+
+test('an error has a cause once, however many objects it is repeated for', (t) => {
+  const cause = 'Get "https://member-cluster/api/v1/namespaces/a": The cluster did not answer in time.'
+  const objects = Array.from({ length: 56 }, (_, index) => `ConfigMap ${index}`)
+  for (const joint of [' ', '\n', '; ', ' * ', ' && ']) {
+    const told = eachSentenceOnce(objects.map((object) => `${object}: ${cause}`).join(joint))
+    t.is(told.split('did not answer in time').length, 2, joint)
+    for (const object of objects) t.true(told.includes(object), `${joint}${object}`)
+  }
+  t.is(eachSentenceOnce(`${cause} ${cause} ${cause}`), cause)
+  t.is(boundedEnd({ state: 'failed', message: 'm', error: `${cause}\n${cause}` }, undefined).error, cause)
+})
+
+test('a text without a repetition is unchanged, and one with short repetitions too', (t) => {
+  for (const text of ['', 'a. a. a.', 'cannot patch "web" with kind Deployment: the field is immutable. The release is recorded as failed.', 'no: no: no']) t.is(eachSentenceOnce(text), text)
 })

@@ -218,8 +218,8 @@ export const makeHelmSupply = (deps: {
   readonly log: Log
   /** MOORAGE_HELM. If it is set, nothing is fetched. */
   readonly setting: string | undefined
-  /** The parent of working folders left by an earlier process; the system's temporary folder by default. */
-  readonly folder?: string
+  /** The parents of working folders left by an earlier process. */
+  readonly folders: readonly string[]
 }): HelmSupply => {
   const { finder, bundled, log, setting } = deps
   const stopping = new AbortController()
@@ -242,7 +242,8 @@ export const makeHelmSupply = (deps: {
   }
 
   const supply = async (): Promise<void> => {
-    const leftOvers = await removeLeftOvers(deps.folder)
+    const removed = await Promise.all(deps.folders.map((folder) => removeLeftOvers(folder)))
+    const leftOvers = removed.reduce((sum, count) => sum + count, 0)
     if (leftOvers > 0) log.info({ folders: leftOvers }, 'working folders of helm that an earlier process left behind were removed')
     const why = await say()
     if (why === undefined) return

@@ -53,8 +53,8 @@ export interface HelmProcessDeps {
   readonly proxy: LoopbackProxy
   readonly guards: Guards
   readonly limits: HelmLimits
-  /** Parent of the working folders; the system's temporary folder by default. */
-  readonly folder?: string
+  /** Parent of the working folders. It is created when it is missing. */
+  readonly folder: string
 }
 
 export interface AskedOfHelm {

@@ -1,6 +1,5 @@
 import { readlinkSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FreeObject } from '../../../core/kernel/json.ts'
 import type { HelmChart } from '../../../core/packages/releases/ports.ts'
@@ -42,8 +41,9 @@ const kubeconfigOf = (server: string, namespace: string): string =>
 /** Creates a folder with a random name that only this user can open. */
 export const makeWorkFolder = async (
   content: { readonly server: string; readonly namespace: string; readonly chart: HelmChart | undefined },
-  root: string = tmpdir(),
+  root: string,
 ): Promise<WorkFolder> => {
+  await mkdir(root, { recursive: true, mode: 0o700 })
   const path = await mkdtemp(join(root, ownPrefix()))
   const remove = (): Promise<void> => rm(path, { recursive: true, force: true, maxRetries: 3 })
   const write = (name: string, data: string | Uint8Array): Promise<void> => writeFile(join(path, name), data, { mode: 0o600, flag: 'wx' })
@@ -99,7 +99,7 @@ const isLeftOver = (name: string, modifiedAt: number): boolean => {
 }
 
 /** Removes the folders that a killed service left, which may contain values. Returns the number of removed folders. */
-export const removeLeftOvers = async (root: string = tmpdir()): Promise<number> => {
+export const removeLeftOvers = async (root: string): Promise<number> => {
   let removed = 0
   const names = await readdir(root).catch(() => [])
   for (const name of names.filter((each) => each.startsWith(family))) {

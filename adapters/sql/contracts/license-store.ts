@@ -55,6 +55,7 @@ const licenseStatements = (db: SqlDatabase) => ({
   revoked: db.prepare((k, p: Params<'authorityId' | 'now' | 'limit'>) =>
     k('licenses').select('serial', 'revoked_at').where('authority_id', p('authorityId')).whereNotNull('revoked_at').where('not_after', '>', p('now')).orderBy('serial').limit(p('limit')),
   ),
+  authority: db.prepare((k, p: Params<'serial'>) => k('licenses').where('serial', p('serial')).select('authority_id')),
   revokeOf: db.prepare((k, p: Params<'contractId' | 'at'>) => k('licenses').where('contract_id', p('contractId')).whereNull('revoked_at').update({ revoked_at: p('at') })),
   revoke: db.prepare((k, p: Params<'contractId' | 'serial' | 'at'>) =>
     k('licenses').where({ contract_id: p('contractId'), serial: p('serial') }).whereNull('revoked_at').update({ revoked_at: p('at') }),
@@ -92,6 +93,9 @@ export const makeSqlLicenseStore = (db: SqlDatabase): ((runner: SqlRunner) => Li
     async listRevoked(authorityId, now, limit) {
       const rows = await runner.all<Pick<LicenseRow, 'serial' | 'revoked_at'>>(s.revoked, { authorityId, now: now.getTime(), limit })
       return rows.map((row) => ({ serial: row.serial, revokedAt: row.revoked_at === null ? undefined : new Date(row.revoked_at) }))
+    },
+    async authorityOf(serial) {
+      return (await runner.first<Pick<LicenseRow, 'authority_id'>>(s.authority, { serial }))?.authority_id
     },
     async revokeOf(contractId, at) {
       return (await runner.run(s.revokeOf, { contractId, at: at.getTime() })).affected

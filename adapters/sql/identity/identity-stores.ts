@@ -7,6 +7,7 @@ import { makeSqlAvatarStore, makeSqlFollowStore } from './profile-store.ts'
 import { makeSqlEmailStore, makeSqlLinkCodeStore } from './email-store.ts'
 import { makeSqlPageSizeStore, makeSqlSiteRulesStore } from './settings-store.ts'
 import { makeSqlRememberedLoginStore, makeSqlSessionStore } from './session-store.ts'
+import { makeSqlSearchTermStore } from './search-term-store.ts'
 import { makeSqlSecondFactorStore } from './second-factor-store.ts'
 import { makeSqlUserStore } from './user-store.ts'
 
@@ -29,6 +30,7 @@ export const makeSqlIdentityStores = (db: SqlDatabase, held: HeldObjects): ((run
   const secondFactors = makeSqlSecondFactorStore(db)
   const siteRules = makeSqlSiteRulesStore(db)
   const accountLife = makeSqlAccountLifeStore(db)
+  const searchTerms = makeSqlSearchTermStore(db)
   const linkCodes = makeSqlLinkCodeStore(db)
   const tokenExpiry = makeSqlTokenExpiryStore(db)
   const pageSizes = makeSqlPageSizeStore(db)
@@ -46,6 +48,7 @@ export const makeSqlIdentityStores = (db: SqlDatabase, held: HeldObjects): ((run
     secondFactors: secondFactors(runner),
     siteRules: siteRules(runner),
     accountLife: accountLife(runner),
+    searchTerms: searchTerms(runner),
     pageSizes: pageSizes(runner),
   })
 }

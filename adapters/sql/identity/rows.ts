@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import type { ClusterId, OrgId, SessionId, TokenId, UserId } from '../../../core/kernel/ids.ts'
-import type { AccessTokenRecord, AccountState, EmailRecord, SessionRecord, User, UserVisibility, Viewer } from '../../../core/identity/types.ts'
+import type { AccessTokenRecord, AccountState, EmailRecord, NewAccessToken, SessionRecord, User, UserVisibility, Viewer } from '../../../core/identity/types.ts'
 import type { Num } from '../kit/statement.ts'
 import type { ObjectRows } from '../kit/object-rows.ts'
 
@@ -169,7 +169,16 @@ export interface TokenRow {
   readonly last_used_at: Num | null
 }
 export const tokenColumns = ['id', 'user_id', 'name', 'last_eight', 'scopes', 'only_org_id', 'only_cluster_id', 'created_at', 'expires_at', 'last_used_at'] as const
-export const wordsOf = (scopes: string): readonly string[] => scopes.split(' ').filter((word) => word !== '')
+/**
+ * Precedes each stored scope of a token that is confined to a cluster. Releases that do not know such tokens grant nothing for a word that
+ * they do not know, whatever value the row has there.
+ */
+const ofOneCluster = 'one-cluster/'
+export const wordsOf = (scopes: string): readonly string[] =>
+  scopes.split(' ').filter((word) => word !== '').map((word) => (word.startsWith(ofOneCluster) ? word.slice(ofOneCluster.length) : word))
+/** Returns the scopes of a token as they are stored; `wordsOf` is the inverse. */
+export const storedScopes = ({ scopeWords, onlyClusterId }: Pick<NewAccessToken, 'scopeWords' | 'onlyClusterId'>): string =>
+  scopeWords.map((word) => (onlyClusterId === undefined ? word : ofOneCluster + word)).join(' ')
 export const orgIdOf = (value: Num | null): OrgId | undefined => (value === null ? undefined : (Number(value) as OrgId))
 export const onlyClusterOf = (row: Pick<TokenRow, 'only_cluster_id'>): { readonly onlyClusterId?: ClusterId } =>
   row.only_cluster_id === null ? {} : { onlyClusterId: Number(row.only_cluster_id) as ClusterId }

@@ -11,7 +11,7 @@ import { removeEach } from '../kit/fragments.ts'
 import { pageQuery } from '../kit/page-query.ts'
 import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import type { TokenRow } from './rows.ts'
-import { tokenColumns, tokenOf } from './rows.ts'
+import { storedScopes, tokenColumns, tokenOf } from './rows.ts'
 
 type InsertBind = 'userId' | 'name' | 'hash' | 'lastEight' | 'scopes' | 'onlyOrgId' | 'onlyClusterId' | 'createdBy' | 'createdAt' | 'expiresAt'
 
@@ -93,7 +93,7 @@ export const makeSqlAccessTokenStore = (db: SqlDatabase): ((runner: SqlRunner) =
           name: record.name,
           hash: record.hash,
           lastEight: record.lastEight,
-          scopes: record.scopeWords.join(' '),
+          scopes: storedScopes(record),
           onlyOrgId: record.onlyOrgId ?? null,
           onlyClusterId: record.onlyClusterId ?? null,
           createdBy: record.createdBy ?? null,

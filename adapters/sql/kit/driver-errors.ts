@@ -70,7 +70,7 @@ export const isConnectionLost = (error: unknown): boolean => {
 
 const unavailableCodes = new Set([
   'ECONNREFUSED', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT', 'EMFILE', 'HANDSHAKE_SSL_ERROR', 'HANDSHAKE_NO_SSL_SUPPORT',
-  'SQLITE_BUSY', 'SQLITE_BUSY_RECOVERY', 'SQLITE_BUSY_TIMEOUT', 'SQLITE_LOCKED', 'SQLITE_FULL', 'SQLITE_READONLY', 'SQLITE_CANTOPEN',
+  'SQLITE_BUSY', 'SQLITE_BUSY_RECOVERY', 'SQLITE_BUSY_TIMEOUT', 'SQLITE_LOCKED', 'SQLITE_FULL', 'SQLITE_CANTOPEN',
 ])
 // The server does not let this account in: wrong password, no right, locked, expired, from a host that is blocked or not allowed.
 const refusedAccount: ReadonlySet<number> = new Set([1045, 1044, 1820, 1862, 3118, 4151, 1129, 1130])
@@ -87,13 +87,21 @@ const unavailableNumbers = new Set([
 export const isUnavailable = (error: unknown): boolean => {
   if (error instanceof Unavailable) return true
   const { code, number } = read(error)
-  return isConnectionLost(error) || unavailableCodes.has(code) || code.startsWith('SQLITE_IOERR') || unavailableNumbers.has(number)
+  return isConnectionLost(error) || unavailableCodes.has(code) || /^SQLITE_(IOERR|READONLY)/.test(code) || unavailableNumbers.has(number)
+}
+
+const refusedChangeNumbers = new Set([1290, 1792, 1836, 1021, 1114])
+
+/** Reports whether the database refused a change because it is read-only or full, or cannot write its files. Reads may still work. */
+export const refusesChanges = (error: unknown): boolean => {
+  const { code, number } = read(error)
+  return refusedChangeNumbers.has(number) || /^SQLITE_(FULL|READONLY|IOERR)/.test(code)
 }
 
 const words = (error: unknown): string => {
   const { code, number } = read(error)
   if (number === 1205 || code.startsWith('SQLITE_BUSY')) return 'The database is busy with another change. Try again.'
-  if (number === 1290 || number === 1792 || number === 1836 || code === 'SQLITE_READONLY') return 'The database takes no changes at present.'
+  if (number === 1290 || number === 1792 || number === 1836 || code.startsWith('SQLITE_READONLY')) return 'The database takes no changes at present.'
   if (number === 1021 || number === 1114 || code === 'SQLITE_FULL') return 'The database is full and takes no changes.'
   if (refusedAccount.has(number)) return 'The database does not accept the account of the service at present.'
   return 'The database does not answer at present. Try again.'

@@ -1,4 +1,3 @@
-import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { accessSync, constants, readFileSync, statfsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -13,17 +12,19 @@ import { verifySmtp } from '../../../adapters/mail/mailers.ts'
 import { missingForCustomTokens, readSigningKey } from '../../../adapters/security/jose-custom-tokens.ts'
 import { makeSecretBox, readKeyringFile } from '../../../adapters/security/keyring.ts'
 import { systemEntropy } from '../../../adapters/system/system-entropy.ts'
-import { readTlsIdentity } from '../../../adapters/security/tls-identity.ts'
+import { daysLeft, expiryTold, readTlsIdentity, validityOf } from '../../../adapters/security/tls-identity.ts'
 import { makeSqlBusIdentityStore } from '../../../adapters/sql/bus/bus-store.ts'
 import { openDatabase, unsuitableSettings } from '../../../adapters/sql/engine/database.ts'
 import { migrationStatus, unfinishedMigration } from '../../../adapters/sql/engine/migrator.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
+import { whyUnwritable } from '../../../adapters/system/temporary-folder.ts'
 import { openSharedClock, worstSkewMs } from '../../../adapters/system/shared-clock.ts'
 import { systemClock } from '../../../adapters/system/system-clock.ts'
 import { readBusKeys, makeSealedKeys, makePlatformLogin, makeSystemLogin } from '../../../core/bus/keys.ts'
 import { showAddress } from '../../config/setting-type.ts'
 import type { Settings } from '../../config/settings.ts'
 import { bindProblem } from '../../boot.ts'
+import { tooFewFiles } from '../../http/connections.ts'
 import { databaseTrouble, isInUse, isKeyringOf, keyringLost, keyringOfAnother } from '../../service/foundation.ts'
 import { customTokenOptions } from '../../wiring/custom-token-options.ts'
 
@@ -83,6 +84,24 @@ export const checkDataFolder = ({ dataDir }: Settings): Finding => {
   }
 }
 
+/** Tries to write where operations on packages write. */
+export const checkTempFolder = async ({ dataDir, tempDir }: Pick<Settings, 'dataDir' | 'tempDir'>): Promise<Finding> => {
+  const subject = 'temp folder'
+  if (!isFolder(tempDir)) {
+    if (!exists(tempDir) && canBeMade(tempDir)) return ok(subject, `${tempDir} does not exist yet; it is made when it is needed.`)
+    return problem(subject, `${tempDir} cannot be made. Set MOORAGE_TEMP_DIR to a folder that this user may write${tempDir.startsWith(dataDir) ? ', or repair the data folder' : ''}.`)
+  }
+  const code = await whyUnwritable(tempDir)
+  if (code === undefined) return ok(subject, `Temporary files can be written in ${tempDir}.`)
+  return problem(subject, `No temporary file can be written in ${tempDir} (${code}): operations on packages fail. ${code === 'ENOSPC' ? 'Free some space' : 'Make it writable'}, or set MOORAGE_TEMP_DIR to another folder.`)
+}
+
+/** Checks that this process, and so the service of the same user, may open enough files. */
+export const checkOpenFiles = (limits?: string): Finding => {
+  const told = tooFewFiles(limits)
+  return told === undefined ? ok('open files', 'This process may open enough files.') : problem('open files', told)
+}
+
 export const checkKeyring = ({ keyring: path }: Settings): Finding => {
   const subject = 'key ring'
   try {
@@ -104,9 +123,10 @@ export const checkTls = ({ tls, tlsCertificate, tlsKey }: Settings): Finding => 
   } catch (error) {
     return problem(subject, (error as Error).message)
   }
-  const until = new X509Certificate(readFileSync(tlsCertificate)).validTo
-  if (Date.parse(until) < Date.now()) return problem(subject, `The certificate ${tlsCertificate} ended on ${until}. Renew it.`)
-  return ok(subject, `${tlsCertificate} and ${tlsKey} belong together, until ${until}.`)
+  const certificate = { certificatePem: readFileSync(tlsCertificate, 'utf8') }
+  const told = expiryTold(certificate)
+  if (told !== undefined) return (daysLeft(certificate) < 0 ? problem : warning)(subject, `The certificate ${tlsCertificate} must be renewed: ${told}.`)
+  return ok(subject, `${tlsCertificate} and ${tlsKey} belong together, until ${validityOf(certificate).until.toISOString()}.`)
 }
 
 /** Checks the database, the settings of its server, its schema, and the difference between its clock and that of this machine. */

@@ -14,6 +14,8 @@ export interface Refusal {
   readonly headers?: Readonly<Record<string, string>>
   /** Used only by the audit log. */
   readonly about?: FailureSubject
+  /** Used only by the service's log: what the caller must not learn. */
+  readonly reason?: string
 }
 
 const statusOfKind: Readonly<Record<FailureKind, number>> = {
@@ -52,7 +54,7 @@ export const refusalOf = (failure: Failure, route?: Pick<Route, 'statusOf' | 'me
     status,
     code: failure.tag,
     message: failure.message,
-    ...definedFields({ errors: failure.errors, about: failure.about }),
+    ...definedFields({ errors: failure.errors, about: failure.about, reason: failure.reason }),
     headers: headersOf(status, failure, route?.method),
   }
 }

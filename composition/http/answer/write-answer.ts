@@ -8,6 +8,7 @@ import { lingerMs } from '../connections.ts'
 import { nothingSent } from '../request/authenticate.ts'
 import { mergedCookies } from '../request/credentials.ts'
 import type { RequestContext } from '../request/request-context.ts'
+import { noteRefusal } from '../request/request-context.ts'
 import type { Dialect, Refusal } from './failure-response.ts'
 import { errorBody, internalError, operationPage, refusal } from './failure-response.ts'
 
@@ -247,7 +248,7 @@ export const writeRefusal = (
   dialect: Dialect,
   docsUrl: string,
 ): void => {
-  context.code = refused.code
+  noteRefusal(context, refused)
   writeAnswer(req, res, context, refusalAnswer(refused, dialect, docsUrl, context))
 }
 
@@ -268,7 +269,7 @@ export const answerError = (
 ): void => {
   const refused = refusalOfThrown(error)
   if (!(error instanceof Overtaken)) logThrown(deps, context, error)
-  context.code = refused.code
+  noteRefusal(context, refused)
   if (res.headersSent) res.destroy()
   else writeRefusal(req, res, context, refused, dialect, deps.docsUrl)
 }

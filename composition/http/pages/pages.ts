@@ -64,6 +64,9 @@ const makeAccountPages = (): ((path: string) => Answer | undefined) => {
 /** Returns the page at the address of the service, which describes the service and links further. `ownUrl` is that address. */
 export const startPage = (ownUrl: string): Answer => staticAnswer('text/html; charset=utf-8', renderPage('start', { ownUrl }), { 'Content-Security-Policy': accountPolicy })
 
+/** What no page of a frontend can be, and scanners ask for: a hidden file, a file with an ending, a folder of the system. */
+const noPage = /\.|^\/(?:etc|proc|sys|var|usr|root|cgi-bin)(?:\/|$)/
+
 const docsRoot = '/api/v1/docs'
 const operationsRoot = `${docsRoot}/operations/`
 
@@ -91,6 +94,6 @@ export const makePages = (makeDocument: () => OpenApiDocument): Pages => {
   }
   return {
     documentation: (path, headers) => packed(path, headers.accept)?.(headers['accept-encoding']?.toString()),
-    frontend: (path, ownUrl) => accountPages(path) ?? startPage(ownUrl),
+    frontend: (path, ownUrl) => accountPages(path) ?? (noPage.test(path) ? undefined : startPage(ownUrl)),
   }
 }

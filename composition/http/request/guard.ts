@@ -12,7 +12,7 @@ import type { OwnAddressOf } from './addresses.ts'
 import type { FindBelow, GuardedTarget } from './request-target.ts'
 import { makeMatchPath, guardTarget, headerValues, isHost, originForm } from './request-target.ts'
 import type { RequestContext } from './request-context.ts'
-import { attachContext } from './request-context.ts'
+import { attachContext, noteRefusal } from './request-context.ts'
 import type { Answer } from '../answer/write-answer.ts'
 import { orNotModified, writeAnswer, writeInternalError, writeRefusal } from '../answer/write-answer.ts'
 
@@ -21,7 +21,8 @@ export interface Pages {
   /** Returns the documentation page, one of its assets or the API description, by validated path, or undefined. */
   documentation(path: string, headers: Pick<IncomingHttpHeaders, 'accept' | 'accept-encoding'>): Answer | undefined
   /** Returns the answer of any other GET outside the API. */
-  frontend(path: string, ownUrl: string): Answer
+  /** Returns undefined for a path at which no page can be. */
+  frontend(path: string, ownUrl: string): Answer | undefined
 }
 
 const requestIdPattern = /^[A-Za-z0-9._-]{1,64}$/
@@ -168,7 +169,7 @@ export const makeFirst = (
     if (refused === codingRefusal && !/(?:^|[ ,])chunked$/i.test(req.headers['transfer-encoding'] ?? '')) {
       // Node finds no end of such a body either, and reports it directly after this event. That report is answered.
       context.status = refused.status
-      context.code = refused.code
+      noteRefusal(context, refused)
       return false
     }
     if (refused !== undefined) {
@@ -205,16 +206,28 @@ export const makeFirst = (
   }
 }
 
+/**
+ * Reports whether a template has a word where the other, which matches the same path, has a parameter: the path then is the first one's, and the
+ * word is no name of an object.
+ */
+const isMoreSpecific = (template: string, other: string): boolean => {
+  const [own, others] = [template.split('/'), other.split('/')]
+  const differs = own.findIndex((text, index) => text !== others[index])
+  return differs >= 0 && !/^(\{.+\}|\*)$/.test(own[differs] ?? '*') && /^(\{.+\}|\*)$/.test(others[differs] ?? '*')
+}
+
 /** The methods that the declared routes serve at a validated path. Empty when a parameter of the path cannot exist. */
 export type MethodsAt = (path: string) => readonly string[]
 
 export const makeMethodsAt = (routes: readonly AssembledRoute[]): MethodsAt => {
-  const templates = routes.map(({ bound, fullPath, methods: served }) => ({ bound, served, match: makeMatchPath(fullPath) }))
+  const templates = routes.map(({ bound, fullPath, methods: served }) => ({ bound, served, fullPath, match: makeMatchPath(fullPath) }))
   return (path) => {
-    const found = templates.flatMap(({ bound, served, match }) => {
+    const matching = templates.filter(({ bound, match }) => {
       const params = match(path)
-      return params === undefined || (bound.kind === 'json' && isLeft(decodeParams(bound.route, params))) ? [] : served
+      return params !== undefined && !(bound.kind === 'json' && isLeft(decodeParams(bound.route, params)))
     })
+    const mostSpecific = matching.filter(({ fullPath }) => !matching.some((other) => isMoreSpecific(other.fullPath, fullPath)))
+    const found = mostSpecific.flatMap(({ served }) => served)
     return found.length === 0 ? [] : [...new Set([...found, ...(found.includes('GET') ? ['HEAD'] : []), 'OPTIONS'])].sort()
   }
 }

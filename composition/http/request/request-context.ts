@@ -35,6 +35,8 @@ export interface RequestContext {
   bytesOut: number
   /** The tag of a failure, for the access log. */
   code: string | undefined
+  /** The message of a failure on our side or a cluster's, for the access log. */
+  cause?: string
   /** A GET that makes an access token. Except for its method it is a change. */
   makesToken?: boolean
   /** The request lasts as long as its client keeps it open. Its duration says nothing about the performance of the service. */
@@ -93,6 +95,34 @@ export const clientSignal = (res: ServerResponse): AbortSignal => {
   return controller.signal
 }
 
+interface RefusedRequest {
+  readonly status: number
+  readonly code: string
+  readonly message: string
+  /** For the log only. */
+  readonly reason?: string
+}
+
+/** Records a refusal for the access log. */
+export const noteRefusal = (context: RequestContext, refused: RefusedRequest): void => {
+  const { status, code, message, reason } = refused
+  context.code = code
+  if (status >= 500) context.cause = reason ?? message
+}
+
+/** The path parameters that name whose object a request is about. */
+const namesOfPlace: ReadonlySet<string> = new Set(['{owner}', '{cluster}', '{orgname}', '{clusterset}'])
+const longestCause = 500
+
+/** Returns the owner and the cluster that the path names, as sent: an operator must know whose cluster fails. */
+const placeOf = ({ path, routePath }: RequestContext): Readonly<Record<string, string>> => {
+  const values = path.split('/')
+  const afterPrefix = Math.max(0, values.indexOf('v1'))
+  return Object.fromEntries(
+    routePath.split('/').flatMap((name, index) => (namesOfPlace.has(name) ? [[name.slice(1, -1), (values[afterPrefix + index] ?? '').slice(0, 255)]] : [])),
+  )
+}
+
 /** The end of a request: its response, or the connection that left HTTP. */
 export interface Closing {
   once(event: 'close', listener: () => void): unknown
@@ -127,6 +157,7 @@ export const makeAccessLog = (log: Log, observers: readonly RequestObserver[]): 
       ...(context.principal === undefined ? {} : { userId: context.principal.userId, via: context.principal.method }),
       ...(context.principal?.impersonator === undefined ? {} : { impersonatorId: context.principal.impersonator.userId }),
       ...definedFields({ code: context.code }),
+      ...(status < 500 ? {} : { ...placeOf(context), ...definedFields({ cause: context.cause?.slice(0, longestCause) }) }),
     }
     if (status >= 500) log.warn(fields, 'request')
     else log.info(fields, 'request')

@@ -14,7 +14,7 @@ import type { DialectAt } from '../request/guard.ts'
 import type { MatchPath } from '../request/request-target.ts'
 import { makeMatchPath } from '../request/request-target.ts'
 import type { RequestContext } from '../request/request-context.ts'
-import { noteRoute } from '../request/request-context.ts'
+import { noteRefusal, noteRoute } from '../request/request-context.ts'
 import { makeAdmit, receivedBy, whileAdmitted } from './stream-route.ts'
 
 type Headers = readonly (readonly [string, string])[]
@@ -52,7 +52,7 @@ export const refuseUpgrade = (socket: Duplex, refused: Refusal, docsUrl: string,
 
 /** Refuses like `refuseUpgrade`, and records the refusal for the access log. */
 export const refuseNoted = (socket: Duplex, refused: Refusal, docsUrl: string, context: RequestContext, dialect: Dialect): void => {
-  context.code = refused.code
+  noteRefusal(context, refused)
   context.status = refused.status
   refuseUpgrade(socket, refused, operationPage(context.ownAddress.url + docsUrl, context.operationId), context.requestId, dialect)
 }

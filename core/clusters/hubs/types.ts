@@ -117,8 +117,14 @@ export const isIdentified = (managed: Pick<HubObject, 'body'>): boolean => claim
 /** Returns the UID that a spoke claims; empty if its agent does not publish it, as that of a plain spoke. */
 export const claimedUid = (cluster: Pick<HubObject, 'body'>): string => claimText(cluster, uidClaim) ?? ''
 
-/** Returns the address that a spoke states for its own API server; empty if it states none. */
-export const statedUrl = ({ body }: Pick<HubObject, 'body'>): string => textAt(listAt(body, 'spec', 'managedClusterClientConfigs')[0], 'url')
+/**
+ * Returns the address that a spoke states for its own API server; empty if it states none. Pages show it as a link, so only an address of HTTP is
+ * taken: a spoke may state any text.
+ */
+export const statedUrl = ({ body }: Pick<HubObject, 'body'>): string => {
+  const url = textAt(listAt(body, 'spec', 'managedClusterClientConfigs')[0], 'url')
+  return /^https?:\/\/[^\s\u0000-\u001f\u007f-\u009f"'<>\\`]{1,2000}$/i.test(url) && URL.canParse(url) ? url : ''
+}
 
 /** Reports whether the hub has accepted a spoke. The condition of that name is later than the decision. */
 export const isAccepted = ({ body }: Pick<HubObject, 'body'>): boolean => at(body, 'spec', 'hubAcceptsClient') === true

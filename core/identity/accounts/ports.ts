@@ -38,6 +38,26 @@ export interface AccountLifeStore {
   deactivatedBefore(at: Date, after: UserId | 0, limit: number): Promise<readonly UserId[]>
 }
 
+/** A part of a walk over all rows, by id. */
+export interface SearchTermsPart {
+  /** Those whose search terms are not what they would be written with today. */
+  readonly outdated: readonly number[]
+  /** The last id that was read. Undefined if no row is left. */
+  readonly last: number | undefined
+}
+
+/** Finds and replaces search terms of users and addresses that an instance of an earlier release wrote without them. */
+export interface SearchTermStore {
+  /** Reads at most `limit` users, in the order of their ids, from the first above `after` on. */
+  usersAfter(after: number, limit: number): Promise<SearchTermsPart>
+  /** Like `usersAfter`, for the addresses of users. */
+  emailsAfter(after: number, limit: number): Promise<SearchTermsPart>
+  /** Writes the terms of a user again, in a transaction that holds the lock on the user's row. */
+  replaceUser(id: number): Promise<void>
+  /** Writes the terms of an address again. Does nothing if it no longer exists. */
+  replaceEmail(id: number): Promise<void>
+}
+
 /** Pictures of users and organizations, each a PNG stored under the digest of its bytes. */
 export interface AvatarStore {
   /** Replaces the account's picture. `digest` is the SHA-256 of the bytes in base64url, 43 characters. */

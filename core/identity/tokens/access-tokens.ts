@@ -229,7 +229,7 @@ export const makeRotateToken =
       if (!couldHaveMade(principal, token)) return left(ScopeExceeded(exceeds('rotate', principal.scopes, scopeSetOf(token.scopeWords))))
       // Values are distinguished by their creation times, so these must be unique.
       const createdAt = new Date(Math.max(deps.clock.now().getTime(), token.createdAt.getTime() + 1))
-      const value = makeAccessToken(deps.entropy, deps.digest)
+      const value = makeAccessToken(deps.entropy, deps.digest, token.onlyClusterId === undefined ? 'account' : 'cluster')
       const life = { lastEight: lastEightOf(value), createdAt, expiresAt: renewedExpiry(principal, token, createdAt) }
       await stores.tokens.replaceValue(principal.userId, id, { ...life, hash: deps.digest.digest(value) })
       const record = { ...token, ...life, lastUsedAt: undefined }
@@ -237,7 +237,12 @@ export const makeRotateToken =
       return right({ record, value: secret(value) })
     })
 
-const prefix = 'moor_'
+/**
+ * What a token is for. Releases before the one that confines tokens to a cluster do not know the second prefix: an instance of theirs that
+ * still runs during an upgrade refuses the token instead of ignoring its limit.
+ */
+type TokenKind = 'account' | 'cluster'
+const prefixes: Readonly<Record<TokenKind, string>> = { account: 'moor_', cluster: 'moorc_' }
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 /** 62^30 is slightly more than 2^178. */
 const randomLength = 30
@@ -270,12 +275,12 @@ const checkOf = (random: string, digest: TokenDigest): string => {
  * Returns a new access token: prefix, 30 random characters, and their checksum, so that scanners recognize it and typos
  * need no look-up.
  */
-export const makeAccessToken = (entropy: Entropy, digest: TokenDigest): string => {
+export const makeAccessToken = (entropy: Entropy, digest: TokenDigest, kind: TokenKind = 'account'): string => {
   const random = randomBase62(entropy, randomLength)
-  return prefix + random + checkOf(random, digest)
+  return prefixes[kind] + random + checkOf(random, digest)
 }
 
-const own = /^moor_([0-9A-Za-z]{30})([0-9A-Za-z]{6})$/
+const own = /^moorc?_([0-9A-Za-z]{30})([0-9A-Za-z]{6})$/
 /** The token format of related servers. Such tokens are imported. */
 const hex40 = /^[0-9a-f]{40}$/
 

@@ -69,7 +69,7 @@ export const makeClusterTokens = (deps: ClusterTokenDeps): ClusterTokens => {
       const { userId, onlyOrgId } = principal
       if (principal.impersonator !== undefined) return left(NotPermitted('No token is made for a user whom a site admin acts as.'))
       const now = deps.clock.now()
-      const value = makeAccessToken(deps.entropy, deps.digest)
+      const value = makeAccessToken(deps.entropy, deps.digest, 'cluster')
       const lastEight = lastEightOf(value)
       const expiresAt = expiryOf(principal, cluster, lifeSeconds, now)
       const row = {

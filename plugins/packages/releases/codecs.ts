@@ -14,6 +14,7 @@ import {
   QueryInt,
   request,
   SafeInteger,
+  textLines,
 } from '../../kit/codecs.ts'
 import type { ReleaseOut } from '../codecs.ts'
 import { chartSourceProps, LooseBoolean, looseInteger, Namespace, ReleaseName } from '../codecs.ts'
@@ -113,7 +114,7 @@ const actionProps = {
   wait: optional(t.boolean),
   timeout: optional(Duration),
   atomic: optional(t.boolean),
-  description: optional(freeText(512)),
+  description: optional(textLines(512)),
   devel: optional(t.boolean),
   subNotes: optional(t.boolean),
   skipCRDs: optional(t.boolean),
@@ -174,7 +175,7 @@ export const RollbackReleaseRequest = request(
     force: optional(t.boolean),
     cleanup_on_fail: optional(t.boolean),
     timeout: optional(Seconds),
-    description: optional(freeText(512)),
+    description: optional(textLines(512)),
   },
   'RollbackReleaseRequest',
 )

@@ -14,6 +14,7 @@ import {
   PathTail,
   patternText,
   request,
+  textLines,
 } from '../../kit/codecs.ts'
 import { chartSourceProps, Format, Namespace, ReleaseName } from '../codecs.ts'
 
@@ -72,7 +73,7 @@ const PackageIn: t.Type<GivenPackage, unknown> = t.recursion('PackageIn', () =>
     {
       chart: optional(ChartCardIn),
       bundle: optional(BundleOptionIn),
-      oneOf: optional(request({ description: optional(freeText(4096)), bundles: listOf(BundleOptionIn, 20) }, 'OneOfIn')),
+      oneOf: optional(request({ description: optional(textLines(4096)), bundles: listOf(BundleOptionIn, 20) }, 'OneOfIn')),
     },
     'PackageIn',
   ),

@@ -222,7 +222,7 @@ const supplied = async (changes: { readonly setting?: string; readonly options?:
   const log: Log = { debug: say, info: say, warn: say, error: say }
   const finder = makeHelmFinder({ setting: changes.setting, searchPath: changes.searchPath ?? '', bundled: () => bundled.path() })
   mkdirSync(dataDir, { recursive: true })
-  const supply = makeHelmSupply({ finder, bundled, log, setting: changes.setting, folder: dataDir })
+  const supply = makeHelmSupply({ finder, bundled, log, setting: changes.setting, folders: [dataDir] })
   void supply.start()
   void supply.start()
   return { fetched, finder, supply, text: () => lines.join('\n') }

@@ -1,0 +1,119 @@
+import type { HelmFinder } from '../../adapters/helm/process/helm-finder.ts'
+import type { LogState } from '../../adapters/logging/log-lines.ts'
+import type { TlsIdentity } from '../../adapters/security/tls-identity.ts'
+import { daysLeft, expiryTold } from '../../adapters/security/tls-identity.ts'
+import { makeDatabaseHealth } from '../../adapters/sql/engine/database.ts'
+import type { SharedClock } from '../../adapters/system/shared-clock.ts'
+import { whyUnwritable } from '../../adapters/system/temporary-folder.ts'
+import type { BusServer } from '../../core/bus/ports.ts'
+import type { Settings } from '../config/settings.ts'
+import type { ReadinessCheck } from '../http/ops-server.ts'
+import type { Foundation } from './foundation.ts'
+
+/** The certificate with which the API port speaks TLS; it changes when the files are renewed. */
+export interface CertificateInUse {
+  /** Undefined when TLS is off. */
+  readonly current: () => TlsIdentity | undefined
+  readonly replace: (identity: TlsIdentity) => void
+}
+
+export const makeCertificateInUse = (first: TlsIdentity | undefined): CertificateInUse => {
+  let used = first
+  return {
+    current: () => used,
+    replace: (identity) => {
+      used = identity
+    },
+  }
+}
+
+export interface ReadinessDeps {
+  readonly foundation: Pick<Foundation, 'database' | 'clock' | 'refusal'>
+  readonly settings: Pick<Settings, 'tempDir'>
+  readonly bus: BusServer
+  readonly finder: HelmFinder
+  readonly certificate: CertificateInUse['current']
+  readonly logState: () => LogState
+}
+
+/** Returns the checks of `/readyz`. docs/decisions/degraded.md says which of them take an instance out of service. */
+export const readinessChecks = ({ foundation, settings, bus, finder, certificate, logState }: ReadinessDeps): readonly ReadinessCheck[] => [
+  databaseCheck(foundation),
+  clockCheck(foundation.clock),
+  changesCheck(foundation),
+  temporaryFilesCheck(settings.tempDir),
+  ...certificateChecks(certificate),
+  logCheck(logState),
+  ...busCheck(bus),
+  helmCheck(finder),
+]
+
+const databaseCheck = ({ database }: Pick<Foundation, 'database'>): ReadinessCheck => {
+  const health = makeDatabaseHealth(database)
+  return { name: 'database', check: async () => (await health()).isHealthy }
+}
+
+/** Uses the last measurement. A measurement that hangs is reported by the check of the database. */
+const clockCheck = (clock: SharedClock): ReadinessCheck => ({
+  name: 'clock',
+  check: async () => !clock.isSkewed(),
+  reason: () => {
+    const seconds = clock.skewMs() / 1000
+    return `this machine's clock is ${Math.abs(seconds).toFixed(1)} s ${seconds > 0 ? 'ahead of' : 'behind'} the database's; jobs do not run here`
+  },
+})
+
+/** Shown when all checks are requested. HTTP works without the bus. */
+const busCheck = (bus: BusServer): readonly ReadinessCheck[] =>
+  bus.isConfigured ? [{ name: 'bus', isInformative: true, check: async () => bus.isConnected() }] : []
+
+/** Packages can be read without helm. */
+const helmCheck = (finder: HelmFinder): ReadinessCheck => ({
+  name: 'helm',
+  isInformative: true,
+  check: async () => (await finder.find()).found !== undefined,
+})
+
+/** Reads work while a database takes no changes, and it takes none from any instance. */
+const changesCheck = ({ refusal }: Pick<Foundation, 'refusal'>): ReadinessCheck => ({
+  name: 'database changes',
+  isDegrading: true,
+  check: async () => refusal() === undefined,
+  reason: () => refusal() ?? 'unknown',
+})
+
+const temporaryFilesCheck = (folder: string): ReadinessCheck => {
+  let why: string | undefined
+  return {
+    name: 'temporary files',
+    isDegrading: true,
+    check: async () => {
+      why = await whyUnwritable(folder)
+      return why === undefined
+    },
+    reason: () => `${folder} cannot be written (${why ?? 'it does not answer'})`,
+  }
+}
+
+const certificateChecks = (certificate: CertificateInUse['current']): readonly ReadinessCheck[] => {
+  const told = (): string | undefined => {
+    const current = certificate()
+    return current === undefined ? undefined : expiryTold(current)
+  }
+  const hasEnded = (): boolean => {
+    const current = certificate()
+    return current !== undefined && daysLeft(current) < 0
+  }
+  const reason = (): string => told() ?? 'unknown'
+  return [
+    { name: 'certificate', isDegrading: true, check: async () => !hasEnded(), reason },
+    { name: 'certificate renewal', isInformative: true, check: async () => told() === undefined, reason },
+  ]
+}
+
+const logCheck = (state: () => LogState): ReadinessCheck => ({
+  name: 'log',
+  isDegrading: true,
+  check: async () => state().trouble === undefined,
+  reason: () => `it cannot be written (${state().trouble ?? 'unknown'}); ${state().lost} lines were lost since the start`,
+})
