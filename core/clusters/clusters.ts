@@ -6,7 +6,7 @@ import type { ObjectLocator } from '../kernel/access.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { AccountId, ClusterId } from '../kernel/ids.ts'
-import type { PageRequest } from '../kernel/page.ts'
+import type { Page, PageRequest } from '../kernel/page.ts'
 import { pageWithin } from '../kernel/page.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { RecordTaskFailure } from './record-tasks.ts'
@@ -72,17 +72,15 @@ export interface ListOwnerClustersInput {
   readonly ownerId: AccountId
   /** The name of a hosting provider, to list its clusters only. No cluster has an unknown provider. */
   readonly provider: string | undefined
-  /** One page of the list; undefined for the whole list. */
-  readonly page: PageRequest | undefined
+  readonly page: PageRequest
 }
 
 /** Lists the clusters of an account, by name. */
 export const makeListOwnerClusters = ({ clusters }: { readonly clusters: Pick<ClusterStore, 'listOf'> }) =>
-  async (_call: SignedInCall<never>, { ownerId, provider: name, page }: ListOwnerClustersInput): Outcome<never, readonly Cluster[]> => {
+  async (_call: SignedInCall<never>, { ownerId, provider: name, page }: ListOwnerClustersInput): Outcome<never, Page<Cluster>> => {
     const provider = providerNamed(name)
-    if ((name ?? '') !== '' && provider === undefined) return right([])
-    const found = await clusters.listOf(ownerId, provider)
-    return right(page === undefined ? found : pageWithin(found, page).items)
+    if ((name ?? '') !== '' && provider === undefined) return right(pageWithin([], page))
+    return right(pageWithin(await clusters.listOf(ownerId, provider), page))
   }
 
 /** Returns a cluster as it was last surveyed. */

@@ -67,9 +67,6 @@ import { ClusterInfoModel } from './codecs.ts'
 const idOf = ({ grant }: { readonly grant: AccessGrant }): ClusterId => objectIdOf(grant)
 const ownerOf = (grant: AccessGrant) => ({ name: grant.objectName, isOrganization: grant.orgId !== undefined })
 
-/** Reports whether a page is asked for. The parameter is read as leniently as in other lists. */
-const isPaged = (limit: string | undefined): boolean => limit !== undefined && Number(limit) >= 1
-
 /** The routes that find, check and import clusters of an account. */
 export const accountClusterGroup = defineGroup({
   needs: {
@@ -97,9 +94,9 @@ export const accountClusterGroup = defineGroup({
         input: ({ grant, query, page }) => ({
           ownerId: grant.ownerId,
           provider: query.provider,
-          page: isPaged(query.limit) ? page : undefined,
+          page,
         }),
-        reply: (clusters) => clusters.map(infoOf),
+        reply: infoOf,
       }),
       handle(clusterExists, async (_call, { grant, params }) => right(await given.clusters.find(grant.ownerId, params.cluster)), {
         reply: (found) => ({ exist: found !== undefined }),

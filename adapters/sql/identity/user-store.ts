@@ -2,6 +2,7 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { UserId } from '../../../core/kernel/ids.ts'
 import { accountNameKey } from '../../../core/kernel/ids.ts'
 import { mapPage, pageOffset } from '../../../core/kernel/page.ts'
+import { rowsFor } from '../kit/fragments.ts'
 import { maySee } from '../../../core/identity/types.ts'
 import type { UserStore } from '../../../core/identity/ports.ts'
 import { UserNameTaken } from '../../../core/identity/ports.ts'
@@ -67,8 +68,8 @@ const finding = (s: Statements, lists: ListStatements, runner: SqlRunner): Pick<
   },
   async byIds(ids) {
     if (ids.length === 0) return []
-    const { statement, binds } = s.byIds(ids)
-    const found = new Map((await runner.all<UserRow>(statement, binds)).map((row) => [Number(row.id), userOf(row)]))
+    const rows = await rowsFor<UserRow>(runner, s.byIds, ids)
+    const found = new Map(rows.map((row) => [Number(row.id), userOf(row)]))
     return ids.flatMap((id) => found.get(id) ?? [])
   },
   async byLogin(login) {

@@ -12,7 +12,7 @@ import { teamNameKey } from '../../../core/organizations/types.ts'
 import type { EntryBind } from '../authz/access-context.ts'
 import { entryBinds, whereEntryAllowed } from '../authz/access-context.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
-import { listSlots, paddedList } from '../kit/fragments.ts'
+import { listSlots, paddedList, rowsFor } from '../kit/fragments.ts'
 import { insertRows } from '../kit/insert-rows.ts'
 import type { Shown } from '../kit/page-query.ts'
 import { pageQuery } from '../kit/page-query.ts'
@@ -164,9 +164,9 @@ export const makeSqlTeamStore = (db: SqlDatabase): ((runner: SqlRunner) => TeamS
 /** Reads the roles of all the teams in one query. Each row is returned with its team. */
 const withRoles = async <Row extends TeamRow>(s: TeamStatements, runner: SqlRunner, rows: readonly Row[]): Promise<readonly { readonly row: Row; readonly team: Team }[]> => {
   if (rows.length === 0) return []
-  const { statement, binds } = s.rolesOf(rows.map((row) => Number(row.id)))
-  const attached = await runner.all<{ team_id: Num; role_id: Num }>(statement, binds)
-  const rolesOf = (id: Num) => attached.filter(({ team_id }) => Number(team_id) === Number(id)).map(({ role_id }) => Number(role_id) as RoleId)
+  const attached = await rowsFor<{ team_id: Num; role_id: Num }>(runner, s.rolesOf, rows.map((row) => Number(row.id)))
+  const ofTeam = Map.groupBy(attached, ({ team_id }) => Number(team_id))
+  const rolesOf = (id: Num) => (ofTeam.get(Number(id)) ?? []).map(({ role_id }) => Number(role_id) as RoleId)
   return rows.map((row) => ({ row, team: teamOf(row, rolesOf(row.id)) }))
 }
 

@@ -68,11 +68,13 @@ const redirected = (route: Route, context: RequestContext, { status, path }: Red
   body: undefined,
 })
 
+/** Converts a handler's result to an answer. A long list takes several turns of the event loop. */
+export type Reply = (result: unknown, context: RequestContext, request: PageRequest) => Answer | Promise<Answer>
+
+type ReplyDeps = Pick<BinderDeps, 'secureCookies' | 'pauseInLongTurn'>
+
 /** Returns the function that converts a handler's result to an answer, as the route declares it. */
-export const makeReply = (
-  route: Route,
-  deps: Pick<BinderDeps, 'secureCookies'>,
-): ((result: unknown, context: RequestContext, request: PageRequest) => Answer) => {
+export const makeReply = (route: Route, deps: ReplyDeps): Reply => {
   const answer = makeDeclaredReply(route, deps)
   const { redirects, isYamlToo, isJsonTextToo, isEmptyToo } = route.ok
   if (redirects === undefined && isYamlToo !== true && isJsonTextToo !== true && isEmptyToo !== true) return answer
@@ -84,10 +86,23 @@ export const makeReply = (
   }
 }
 
-const makeDeclaredReply = (
-  route: Route,
-  deps: Pick<BinderDeps, 'secureCookies'>,
-): ((result: unknown, context: RequestContext, request: PageRequest) => Answer) => {
+/** Items that are encoded and written as text in one step. */
+const itemsInStep = 100
+
+/** Returns the text of a list and of the object around it. Other requests are answered between the steps. */
+const listText = async ({ ok }: Route, items: readonly unknown[], { pauseInLongTurn }: ReplyDeps): Promise<string> => {
+  const { encode } = ok.codec as t.Any
+  const texts: string[] = []
+  for (let from = 0; from < items.length; from += itemsInStep) {
+    texts.push(toWireJson(items.slice(from, from + itemsInStep).map(encode)).slice(1, -1))
+    await pauseInLongTurn()
+  }
+  const text = `[${texts.join(',')}]`
+  if (ok.envelope === undefined) return text
+  return `${toWireJson(ok.envelope.constants).slice(0, -1)},${JSON.stringify(ok.envelope.key)}:${text}}`
+}
+
+const makeDeclaredReply = (route: Route, deps: ReplyDeps): Reply => {
   const { ok } = route
   const encode = (value: unknown): unknown => (ok.codec as t.Any).encode(value)
   switch (ok.kind) {
@@ -99,11 +114,13 @@ const makeDeclaredReply = (
         return tagged(route, encode(value), version, {})
       }
     case 'list':
-      return (result, context, request) => {
+      return async (result, context, request) => {
         const page = result as Page<unknown>
+        const headers = pageHeaders(context.ownAddress.url + context.path, context.params, request, page)
+        if (page.items.length > itemsInStep) return tagged(route, new JsonText(await listText(route, page.items, deps)), undefined, headers)
         const items = page.items.map(encode)
         const value = ok.envelope === undefined ? items : { ...ok.envelope.constants, [ok.envelope.key]: items }
-        return tagged(route, value, undefined, pageHeaders(context.ownAddress.url + context.path, context.params, request, page))
+        return tagged(route, value, undefined, headers)
       }
     case 'cookies':
       return (result, context) => {

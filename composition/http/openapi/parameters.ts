@@ -1,7 +1,7 @@
 import type * as t from 'io-ts'
 import { noteOf, optionalInner, repeatedItem } from '../../../plugins/kit/codecs.ts'
 import type { Route, StreamRoute } from '../../../plugins/kit/route.ts'
-import { defaultPageLimit, maxPageLimit } from '../../../core/kernel/page.ts'
+import { defaultPageLimit, maxListRows, maxPageLimit } from '../../../core/kernel/page.ts'
 import { propsOf } from '../request/decode.ts'
 import type { Schema, SchemaRegistry } from './schema.ts'
 import { schemaOf } from './schema.ts'
@@ -21,11 +21,22 @@ export type ParameterRef = Parameter | { readonly $ref: string }
 
 /** Parameters that many operations share. */
 export const sharedParameters: Readonly<Record<string, Parameter>> = {
-  Page: { name: 'page', in: 'query', description: 'The page of the list, from 1. An invalid number is read as 1.', schema: { type: 'integer' } },
+  Page: {
+    name: 'page',
+    in: 'query',
+    description: 'The page of the list, from 1. An invalid number is read as 1. A page after the last one is empty.',
+    schema: { type: 'integer' },
+  },
   Limit: {
     name: 'limit',
     in: 'query',
-    description: `The number of items per page: ${defaultPageLimit} by default, ${maxPageLimit} at most. An invalid number is read as ${defaultPageLimit}, a larger number as ${maxPageLimit}.`,
+    description: `The number of items per page: ${maxPageLimit} at most. Without \`page\` and \`limit\` the response is the whole list, up to ${maxListRows} items. With \`page\` alone, or an invalid number, it is ${defaultPageLimit}; a larger number is read as ${maxPageLimit}. \`X-Per-Page\` is the number that was used.`,
+    schema: { type: 'integer' },
+  },
+  PagedLimit: {
+    name: 'limit',
+    in: 'query',
+    description: `The number of items per page: ${defaultPageLimit} by default, ${maxPageLimit} at most. An invalid number is read as ${defaultPageLimit}, a larger number as ${maxPageLimit}. \`X-Per-Page\` is the number that was used.`,
     schema: { type: 'integer' },
   },
   Sudo: { name: 'Sudo', in: 'header', description: 'The user on whose behalf a site admin acts. The query parameter `sudo` has the same effect.', schema: { type: 'string' } },
@@ -113,7 +124,7 @@ const sharedOf = (route: Route): readonly ParameterRef[] => {
   const isPagedHere = route.ok.kind === 'list' && declared['page'] === undefined
   return [
     ...(route.ok.kind === 'feed' ? [shared('LastEventId')] : []),
-    ...(isPagedHere ? [shared('Page'), shared('Limit')] : []),
+    ...(isPagedHere ? [shared('Page'), shared(route.ok.isPaged === true ? 'PagedLimit' : 'Limit')] : []),
     ...(honoursSudo(route) ? [shared('Sudo')] : []),
     ...(kind === 'password' ? [shared('OneTimeCode')] : []),
     ...(kind !== 'public' && kind !== 'password' && (isUnsafe(route.method) || route.makesToken === true) ? [shared('Csrf')] : []),

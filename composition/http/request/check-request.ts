@@ -89,7 +89,7 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route) => {
         query: query.right,
         body: body.right,
         grant: current.right as never,
-        page: pageRequest(context.params),
+        page: pageRequest(context.params, route.ok.isPaged !== true),
         expectedVersion: expectedVersion.right,
         ...(context.makesToken === true ? { makesToken: true } : {}),
       },

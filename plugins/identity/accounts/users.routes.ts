@@ -6,7 +6,7 @@ import { PictureRefused, PicturesBusy, pictureType } from '../../../core/kernel/
 import { anyone, signedIn } from '../../kit/access.ts'
 import { answer, Base64Bytes, FreeObjectCodec, freeText, listOf, optional, PathName, patternText, queryId, request } from '../../kit/codecs.ts'
 import { body, defineRoute, pictureBodyBytes, pictureExample, pictureUrlExample, routesOf } from '../../kit/route.ts'
-import { binary, empty, json, list, listWithin, orRedirect } from '../../kit/reply.ts'
+import { binary, empty, json, list, listWithin, orRedirect, paged } from '../../kit/reply.ts'
 import { fullUserExample, User, userExample, UserPath, UserSearchResult } from '../codecs.ts'
 
 const tag = 'Identity - Users & Settings'
@@ -34,7 +34,7 @@ export const searchUsers = defineRoute({
   tag,
   access: anyone,
   query: request({ q: optional(freeText(255)), uid: optional(queryId<UserId>()) }, 'UserSearchQuery'),
-  ok: listWithin(User, userExample, { codec: UserSearchResult, key: 'data', constants: { ok: true } }),
+  ok: paged(listWithin(User, userExample, { codec: UserSearchResult, key: 'data', constants: { ok: true } })),
   failures: [],
 })
 
@@ -158,7 +158,7 @@ const followRoute = routesOf(common)
 const userRoute = routesOf({ ...common, params: UserPath, failures: [UserMissing] })
 const confinedRoute = routesOf({ ...common, params: UserPath, failures: [UserMissing], servesConfined: true })
 
-const ok = list(User, userExample)
+const ok = paged(list(User, userExample))
 
 export const listFollowers = confinedRoute({
   id: 'identity.listFollowers',

@@ -19,7 +19,7 @@ import { OrganizationNameTaken } from '../../../core/organizations/ports.ts'
 import { anyone, path, requires, requiresWithin, signedIn, siteAdmin } from '../../kit/access.ts'
 import { answer, Base64Bytes, freeText, optional, pathId, PathName, request, SafeInteger } from '../../kit/codecs.ts'
 import { body, pictureBodyBytes, pictureExample, pictureUrlExample, routesOf } from '../../kit/route.ts'
-import { empty, json, list, orNoContent, orRedirect, versioned } from '../../kit/reply.ts'
+import { empty, json, list, orNoContent, orRedirect, paged, versioned } from '../../kit/reply.ts'
 import {
   CreateOrgOption,
   EditOrgOption,
@@ -50,7 +50,7 @@ export const listOrganizations = publicRoute({
   path: '/orgs',
   summary: 'List the organizations that the caller may see without being a member',
   description: 'By name. Lists public organizations, also limited ones if the caller is signed in, and all of them for a site admin.',
-  ok: list(Organization, organizationExample),
+  ok: paged(list(Organization, organizationExample)),
 })
 
 export const createOrganization = route({

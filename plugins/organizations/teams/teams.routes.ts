@@ -18,7 +18,7 @@ import { TeamNameTaken } from '../../../core/organizations/ports.ts'
 import { User, userExample } from '../../identity/codecs.ts'
 import { memberOf, path, requires, signedIn } from '../../kit/access.ts'
 import { freeText, optional, PathName, QueryBoolean, QueryId, request } from '../../kit/codecs.ts'
-import { empty, json, list, listWithin, versioned } from '../../kit/reply.ts'
+import { empty, json, list, listWithin, paged, versioned } from '../../kit/reply.ts'
 import { body, routesOf } from '../../kit/route.ts'
 import {
   CreateTeamOption,
@@ -78,7 +78,7 @@ export const searchTeams = organizationRoute({
   description: 'For owners and site admins, searches all teams.',
   access: requires('member', organizationInPath),
   query: request({ q: optional(freeText(255)), include_desc: optional(QueryBoolean) }, 'TeamSearchQuery'),
-  ok: listWithin(Team, teamExample, { codec: TeamSearchResult, key: 'data', constants: { ok: true } }),
+  ok: paged(listWithin(Team, teamExample, { codec: TeamSearchResult, key: 'data', constants: { ok: true } })),
   failures: [OrganizationMissing],
 })
 
