@@ -195,6 +195,34 @@ test('a list carries its total and absolute links, no credential among them', as
   t.false(link.includes('good'))
 })
 
+const made = (path: string, value: unknown) => send(server, path, { method: 'POST', headers: jsonHeaders, body: JSON.stringify(value) })
+
+test('fields that are ignored are named by a header, and refused where the request is strict', async (t) => {
+  const body = { name: 'x', colour: 'red', parts: [{ teamIDs: [1] }, { 'é,': 1 }, { 'é,': 2 }] }
+  const taken = await made('/things', body)
+  t.deepEqual([taken.status, taken.headers.get('x-ignored-fields')], [201, 'colour, parts.1.%C3%A9%2C'])
+  t.is((await made('/things', { name: 'x' })).headers.get('x-ignored-fields'), null)
+  for (const strict of ['?strict=true', '?strict=1']) {
+    const refused = await made(`/things${strict}`, body)
+    t.is(refused.status, 422)
+    t.deepEqual((await bodyOf(refused))['errors'], ['colour is not a known field', 'parts.1.é, is not a known field'])
+    t.is((await made(`/things${strict}`, { name: 'x', parts: [{ teamIDs: [1] }] })).status, 201)
+  }
+})
+
+test('a misspelt field is refused with the right name, also inside', async (t) => {
+  for (const [value, error] of [
+    [{ name: 'x', visibilty: 'private' }, 'visibilty is not a known field; did you mean visibility?'],
+    [{ name: 'x', Visibility: 'private' }, 'Visibility is not a known field; did you mean visibility?'],
+    [{ name: 'x', parts: [{ teamIDs: [] }, { team_ids: [1] }] }, 'parts.1.team_ids is not a known field; did you mean teamIDs?'],
+  ] as const) {
+    const refused = await made('/things', value)
+    t.deepEqual([refused.status, (await bodyOf(refused))['errors']], [422, [error]])
+  }
+  t.deepEqual((await bodyOf(await made('/things', { nam: 'x', visibilty: 'private' })))['errors'], ['visibilty is not a known field; did you mean visibility?', 'name is missing; expected text of 0 to 10 characters'])
+  t.is((await made('/things', { name: 'x', visibilty: 'private', visibility: 'public' })).status, 201, 'the known field is there')
+})
+
 test('a list is whole without page and limit; one that is paged always begins with its first page', async (t) => {
   const answer = async (path: string) => {
     const reply = await send(server, path)

@@ -5,7 +5,7 @@ import { defineFailure, Unavailable } from '../../core/kernel/failure.ts'
 import { pageWithin } from '../../core/kernel/page.ts'
 import type { SignedInCall } from '../../core/kernel/principal.ts'
 import { anyone, path, query, read, requires, siteAdmin, signedIn, withPassword, write, memberOf } from '../../plugins/kit/access.ts'
-import { freeText, Id, optional, PathId, QueryInt, repeatable, request } from '../../plugins/kit/codecs.ts'
+import { freeText, Id, listOf, optional, PathId, QueryInt, repeatable, request } from '../../plugins/kit/codecs.ts'
 import { handle } from '../../plugins/kit/handle.ts'
 import { cookies, empty, json, list, listWithin, paged, versioned } from '../../plugins/kit/reply.ts'
 import type { AnyBoundRoute } from '../../plugins/kit/route.ts'
@@ -28,7 +28,10 @@ const getThing = defineRoute({
 })
 const postThing = defineRoute({
   ...misc, id: 'stub.post', method: 'POST', path: '/things', access: signedIn, scope: write('misc'),
-  body: body(request({ name: freeText(10), id: optional(Id) }, 'NewThing'), example, { limitBytes: 1000 }), ok: versioned(201, Thing, example),
+  body: body(
+    request({
+      name: freeText(10), id: optional(Id), visibility: optional(freeText(10)), parts: optional(listOf(request({ teamIDs: optional(listOf(Id, 9)) }, 'Part'), 9)),
+    }, 'NewThing'), example, { limitBytes: 1000 }), ok: versioned(201, Thing, example),
 })
 const putThing = defineRoute({
   ...misc, id: 'stub.put', method: 'PUT', path: '/things/{id}', access: signedIn, scope: write('misc'), params: t.type({ id: PathId }),

@@ -79,6 +79,7 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route) => {
     context.bytesIn = read.text?.length ?? 0
     const body = decodeBody(route, read.text, context.params)
     if (isLeft(body)) return body
+    context.ignoredFields = body.right.ignored.map(({ path }) => path)
     const current = performance.now() - provenAtMs > provenForMs ? await authenticateAgain(req, context) : grant
     if (isLeft(current)) return current
     const unspent = await spendCode(req, context, route.access)
@@ -87,7 +88,7 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route) => {
       input: {
         params: params.right,
         query: query.right,
-        body: body.right,
+        body: body.right.value,
         grant: current.right as never,
         page: pageRequest(context.params, route.ok.isPaged !== true),
         expectedVersion: expectedVersion.right,
