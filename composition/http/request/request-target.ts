@@ -11,6 +11,8 @@ const hostPattern = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252})|\[[0-9A-Fa-f:.]{2,
 
 // Forms that another parser would interpret differently.
 const refusedInPath = /[\\\0-\x20\x7f]|%(?:2f|5c|00|0a|0d)|[^\x21-\x7e]/i
+/** An access token is named by free text, so its last segment may hold an encoded slash: it is passed to no other parser. */
+const freeNames = /^\/api\/v1\/users\/[^/%]+\/tokens\/[^/]+$/
 const dotSegment = /(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i
 const badPercent = /%(?![0-9A-Fa-f]{2})/
 
@@ -45,7 +47,7 @@ export const guardTarget = (hosts: readonly string[], target: string): GuardedTa
   const query = mark === -1 ? '' : target.slice(mark + 1)
   if (target.includes('#')) return refuse('A request target carries no fragment.')
   if (path.length > 4096 || query.length > 16_384) return refuse('The request target is too long.')
-  if (refusedInPath.test(path)) {
+  if (refusedInPath.test(freeNames.test(path) ? path.replace(/%2f/gi, '') : path)) {
     return refuse('The path may hold no backslash, control character, encoded slash or unencoded character outside ASCII.')
   }
   if (badPercent.test(path) || badPercent.test(query)) return refuse('The request target holds a "%" that starts no escape.')

@@ -51,14 +51,14 @@ export const getUser = defineRoute({
   failures: [UserMissing],
 })
 
-const noKeys = json(200, listOf(FreeObjectCodec, 0), [], 'Always an empty list')
+const none = json(200, listOf(FreeObjectCodec, 0), [], 'Always an empty list')
 
 export const listPublicKeys = route({
   id: 'identity.listPublicKeys',
   method: 'GET',
   path: '/user/keys',
   summary: "List the caller's SSH keys: there are none",
-  ok: noKeys,
+  ok: none,
   description: 'This service does not store SSH keys. Some clients request them at sign-in and treat an error as a failed sign-in.',
 })
 
@@ -67,8 +67,30 @@ export const listSigningKeys = route({
   method: 'GET',
   path: '/user/gpg_keys',
   summary: "List the caller's GPG keys: there are none",
-  ok: noKeys,
+  ok: none,
   description: 'This service does not store GPG keys. Some clients request them at sign-in and treat an error as a failed sign-in.',
+})
+
+export const listOwnRepositories = route({
+  id: 'identity.listOwnRepositories',
+  method: 'GET',
+  path: '/user/repos',
+  summary: "List the caller's repositories: there are none",
+  ok: none,
+  description: 'This service does not store repositories. Some clients request them with the account, and treat an error as a missing account.',
+})
+
+export const listRepositoriesOfUser = defineRoute({
+  id: 'identity.listRepositoriesOfUser',
+  method: 'GET',
+  path: '/users/{username}/repos',
+  summary: 'List the repositories of a user: there are none',
+  description: 'As for `/user/repos`.',
+  tag,
+  access: anyone,
+  params: UserPath,
+  ok: none,
+  failures: [UserMissing],
 })
 
 const ImageOption = request({ image: Base64Bytes }, 'UserAvatarOption')
