@@ -111,6 +111,7 @@ export const settingsTable = {
     'What kind of installation this is; decides which plugins and routes exist.'),
   billingEnabled: withDefault('MOORAGE_BILLING_ENABLED', yesNo, 'false', 'Registers the usage-report routes.'),
   runMode: withDefault('MOORAGE_RUN_MODE', wordOf('production', 'development'), 'production', 'production or development.'),
+  referenceNames: withDefault('MOORAGE_REFERENCE_NAMES', yesNo, 'false', 'Whether clients of the reference are served under its names, beside those of this interface.'),
   migrate: withDefault('MOORAGE_MIGRATE', yesNo, 'true', 'Whether `serve` brings the schema up to date before it listens.'),
   adminUsername: withDefault('MOORAGE_ADMIN_USERNAME', words, 'admin', 'First site admin, created if there is none.'),
   adminEmail: withDefault('MOORAGE_ADMIN_EMAIL', words, 'admin@localhost', 'E-mail address of the first site admin.'),

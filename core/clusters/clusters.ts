@@ -215,6 +215,8 @@ export const makeChangeCluster = (deps: Deps): ChangeCluster => {
 }
 
 export interface ReconfigureClusterInput extends ChangeClusterInput {
+  /** The components that are asked for. None is installed: the task says so. */
+  readonly components: readonly string[]
   readonly responseId: string | undefined
 }
 
@@ -222,10 +224,10 @@ export interface ReconfigureClusterInput extends ChangeClusterInput {
 export const makeReconfigureCluster = (deps: Deps & { readonly tasks: Pick<Tasks, 'prepare'> }) => {
   const apply = makeApply(deps)
   return async (call: SignedInCall<Cluster>, input: ReconfigureClusterInput): Outcome<ChangeFailure | RecordTaskFailure, Cluster> => {
-    const { wish, responseId } = input
+    const { wish, components, responseId } = input
     let announce: () => void = () => undefined
     const changed = await apply<RecordTaskFailure>(call, input, async (cluster) => {
-      const task = await prepareRecordTask(deps, call, { ...cluster, owner: cluster.ownerName }, { verb: 'reconfigure', input: { wish: wordsOf(wish) }, responseId })
+      const task = await prepareRecordTask(deps, call, { ...cluster, owner: cluster.ownerName }, { verb: 'reconfigure', input: { wish: wordsOf(wish), components }, responseId })
       announce = task.announce
       return task.acceptIn
     })

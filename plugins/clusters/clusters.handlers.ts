@@ -40,7 +40,7 @@ import { TasksToken } from '../../core/tasks/ports.ts'
 import { objectIdOf } from '../kit/access.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
-import { reconfigureWish, toClaim, toClusterInfo, toClusterInfoModel, toClusterMetadata, toValidationResponse, updateWish } from './cluster-wire.ts'
+import { componentsOf, reconfigureWish, toClaim, toClusterInfo, toClusterInfoModel, toClusterMetadata, toValidationResponse, updateWish } from './cluster-wire.ts'
 import {
   checkCluster,
   clusterExists,
@@ -110,7 +110,7 @@ export const accountClusterGroup = defineGroup({
         reply: (judged, { grant, body }) => toValidationResponse(judged, toClaim(grant, body), grant.orgId !== undefined),
       }),
       handle(importCluster, makeImportCluster(deps), {
-        input: ({ grant, body, query }) => ({ claim: toClaim(grant, body), responseId: query['response-id'] }),
+        input: ({ grant, body, query }) => ({ claim: toClaim(grant, body), components: componentsOf(body), responseId: query['response-id'] }),
         reply: modelOf,
       }),
       handle(consoleListClusters, async (_call, { page }) => right(await given.clusters.listAll(page)), { reply: infoOf }),
@@ -166,7 +166,7 @@ export const clusterGroup = defineGroup({
         reply: modelOf,
       }),
       handle(reconfigureCluster, makeReconfigureCluster(deps), {
-        input: ({ grant, body, query }) => ({ id: idOf({ grant }), wish: reconfigureWish(body), responseId: query['response-id'] }),
+        input: ({ grant, body, query }) => ({ id: idOf({ grant }), wish: reconfigureWish(body), components: componentsOf(body), responseId: query['response-id'] }),
         // The route declares a free-form object, which is not encoded.
         reply: (cluster) => ({ ...ClusterInfoModel.encode(modelOf(cluster)) }),
       }),

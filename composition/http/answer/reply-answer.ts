@@ -7,6 +7,7 @@ import type { Page, PageRequest } from '../../../core/kernel/page.ts'
 import type { Binary, CookieChange, Streamed, Versioned } from '../../../plugins/kit/reply.ts'
 import { JsonText, NoContent, Redirect, YamlAnswer } from '../../../plugins/kit/reply.ts'
 import type { Route } from '../../../plugins/kit/route.ts'
+import { shapeOf } from '../../../plugins/kit/unknown-fields.ts'
 import type { BinderDeps } from '../binder-deps.ts'
 import { entityTag, noneMatch } from '../request/conditional.ts'
 import { setCookieHeader } from '../request/credentials.ts'
@@ -71,7 +72,7 @@ const redirected = (route: Route, context: RequestContext, { status, path }: Red
 /** Converts a handler's result to an answer. A long list takes several turns of the event loop. */
 export type Reply = (result: unknown, context: RequestContext, request: PageRequest) => Answer | Promise<Answer>
 
-type ReplyDeps = Pick<BinderDeps, 'secureCookies' | 'pauseInLongTurn'>
+type ReplyDeps = Pick<BinderDeps, 'secureCookies' | 'pauseInLongTurn' | 'names'>
 
 /** Returns the function that converts a handler's result to an answer, as the route declares it. */
 export const makeReply = (route: Route, deps: ReplyDeps): Reply => {
@@ -86,12 +87,18 @@ export const makeReply = (route: Route, deps: ReplyDeps): Reply => {
   }
 }
 
+/** Returns the function that encodes the value, or an item, of a route's answer. */
+const encoderOf = ({ ok: { codec } }: Route, { names }: ReplyDeps): ((value: unknown) => unknown) => {
+  const plain = (value: unknown): unknown => (codec as t.Any).encode(value)
+  const shape = names === undefined || codec === undefined ? undefined : shapeOf(codec)
+  return names === undefined || shape === undefined ? plain : (value) => names.withOtherFields(shape, plain(value))
+}
+
 /** Items that are encoded and written as text in one step. */
 const itemsInStep = 100
 
 /** Returns the text of a list and of the object around it. Other requests are answered between the steps. */
-const listText = async ({ ok }: Route, items: readonly unknown[], { pauseInLongTurn }: ReplyDeps): Promise<string> => {
-  const { encode } = ok.codec as t.Any
+const listText = async ({ ok }: Route, encode: (item: unknown) => unknown, items: readonly unknown[], { pauseInLongTurn }: ReplyDeps): Promise<string> => {
   const texts: string[] = []
   for (let from = 0; from < items.length; from += itemsInStep) {
     texts.push(toWireJson(items.slice(from, from + itemsInStep).map(encode)).slice(1, -1))
@@ -104,7 +111,7 @@ const listText = async ({ ok }: Route, items: readonly unknown[], { pauseInLongT
 
 const makeDeclaredReply = (route: Route, deps: ReplyDeps): Reply => {
   const { ok } = route
-  const encode = (value: unknown): unknown => (ok.codec as t.Any).encode(value)
+  const encode = encoderOf(route, deps)
   switch (ok.kind) {
     case 'json':
       return (result, context) => tagged(route, encode(result), undefined, {}, context.makesToken)
@@ -117,7 +124,7 @@ const makeDeclaredReply = (route: Route, deps: ReplyDeps): Reply => {
       return async (result, context, request) => {
         const page = result as Page<unknown>
         const headers = pageHeaders(context.ownAddress.url + context.path, context.params, request, page)
-        if (page.items.length > itemsInStep) return tagged(route, new JsonText(await listText(route, page.items, deps)), undefined, headers)
+        if (page.items.length > itemsInStep) return tagged(route, new JsonText(await listText(route, encode, page.items, deps)), undefined, headers)
         const items = page.items.map(encode)
         const value = ok.envelope === undefined ? items : { ...ok.envelope.constants, [ok.envelope.key]: items }
         return tagged(route, value, undefined, headers)

@@ -77,7 +77,7 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route) => {
     const read = await readRouteBody(req, route)
     if (!read.ok) return left(refusal(read.refusal.status, read.refusal.code, read.refusal.message))
     context.bytesIn = read.text?.length ?? 0
-    const body = decodeBody(route, read.text, context.params)
+    const body = decodeBody(route, read.text, context.params, deps.names)
     if (isLeft(body)) return body
     context.ignoredFields = body.right.ignored.map(({ path }) => path)
     const current = performance.now() - provenAtMs > provenForMs ? await authenticateAgain(req, context) : grant

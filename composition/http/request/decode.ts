@@ -4,6 +4,7 @@ import type * as t from 'io-ts'
 import type { ParsedJson } from '../../../core/kernel/json.ts'
 import { isObject, maxJsonDepth, parseJson, reservedKey } from '../../../core/kernel/json.ts'
 import { optionalInner, repeatedItem } from '../../../plugins/kit/codecs.ts'
+import type { Names } from '../../../plugins/kit/names.ts'
 import type { Route } from '../../../plugins/kit/route.ts'
 import type { UnknownField } from '../../../plugins/kit/unknown-fields.ts'
 import { shapeOf, unknownFields } from '../../../plugins/kit/unknown-fields.ts'
@@ -133,13 +134,15 @@ export interface DecodedBody {
  * statuses that the route declares instead. A field that the route does not know is ignored, unless it is probably a known one that is
  * misspelt, or `strict=true` is in the query.
  */
-export const decodeBody = (route: Route, text: string | undefined, params: URLSearchParams): Either<Refusal, DecodedBody> => {
+export const decodeBody = (route: Route, text: string | undefined, params: URLSearchParams, names: Names | undefined): Either<Refusal, DecodedBody> => {
   const spec = route.body
   if (spec === undefined) return right({ value: undefined, ignored: [] })
   const parsed = text === undefined ? { ok: true as const, value: spec.whenAbsent } : parseJson(text)
   if (!parsed.ok) return left(unparsed(spec, parsed))
-  const value = spec.orQuery === true ? withQueryKeys(parsed.value, Object.keys(propsOf(spec.codec)), params) : parsed.value
-  const unknown = unknownFields(shapeOf(spec.codec), value)
+  const shape = shapeOf(spec.codec)
+  const sent = names === undefined ? parsed.value : names.withOwnFields(shape, parsed.value)
+  const value = spec.orQuery === true ? withQueryKeys(sent, Object.keys(propsOf(spec.codec)), params) : sent
+  const unknown = unknownFields(shape, value)
   const refused = isStrict(params) ? unknown : unknown.filter(({ meant }) => meant !== undefined)
   const decoded = decodeWith(spec.codec, value)
   if (decoded.ok && refused.length === 0) return right({ value: decoded.value, ignored: unknown })

@@ -121,7 +121,7 @@ const isUnder = (path: string, root: string): boolean => path === root || path.s
  * and throws on an invalid one. It returns true when a declared route may follow. It must never throw.
  */
 export const makeFirst = (
-  deps: Pick<BinderDeps, 'accessLog' | 'docsUrl' | 'log' | 'secureCookies'> & { readonly dialectAt: DialectAt },
+  deps: Pick<BinderDeps, 'accessLog' | 'docsUrl' | 'log' | 'names' | 'secureCookies'> & { readonly dialectAt: DialectAt },
   guard: (req: IncomingMessage) => Guarded,
   roots: readonly string[],
   pages: Pages,
@@ -158,7 +158,10 @@ export const makeFirst = (
       }
     }
     // The checked target is the routed one. HEAD is routed as GET; Node has already decided to send no body for it.
-    req.url = context.query === '' ? context.path : `${context.path}?${context.query}`
+    const isReadWithContentType = reading.includes(context.method) && req.headers['content-type'] !== undefined
+    const path = deps.names?.ownPath({ path: context.path, isReadWithContentType }) ?? context.path
+    deps.names?.addOwnParameters(context.params)
+    req.url = context.query === '' ? path : `${path}?${context.query}`
     if (context.method === 'HEAD') req.method = 'GET'
     return true
   }
