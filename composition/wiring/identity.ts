@@ -81,7 +81,7 @@ const oneTimeCodesOf = (resolve: Resolve, boot: Boot): UseOneTimeCodeDeps => {
 export const provideIdentity: Provide = (container, boot) => {
   const { database } = boot
   boot.objectRows.add(tokenObjectRows)
-  const bindStores = makeSqlIdentityStores(database, boot.heldObjects, { hideEmail: boot.settings.newUserEmail === 'hidden', language: boot.settings.newUserLanguage })
+  const bindStores = makeSqlIdentityStores(database, boot.heldObjects, { hideEmail: boot.settings.newUserEmail === 'hidden', language: boot.settings.newUserLanguage === 'none' ? '' : boot.settings.newUserLanguage })
   const background = makeBackground(boot.log)
   boot.onStop('identity background work', () => background.stop())
   container.provideValue(IdentitySettingsToken, settingsOf(boot))
