@@ -14,6 +14,7 @@ const ranks = [
   ['contracts'],
   ['usage'],
   ['metering', 'marketplace'],
+  ['reference-names'],
 ]
 const rankOf = new Map(ranks.flatMap((parts, rank) => parts.map((part) => [part, rank])))
 const earlierThan = (part) => [...rankOf].filter(([, rank]) => rank < rankOf.get(part)).map(([other]) => other)

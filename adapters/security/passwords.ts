@@ -112,6 +112,9 @@ const dummyPhc = ({ memoryCost, timeCost, parallelism, outputLen }: Parameters):
 const load = createRequire(import.meta.url)
 
 /** In lower case. */
+/** For a deployment that does not use the list. */
+export const noCommonPasswords: CommonPasswords = { includes: () => false }
+
 let listed: ReadonlySet<string> | undefined
 
 /** The 49,233 leaked passwords of the library's list. The list is loaded on the first check, not at startup, and once for a process. */

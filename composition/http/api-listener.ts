@@ -5,6 +5,8 @@ import { AuthenticatorToken, CsrfTokensToken, IdentitySettingsToken, TokenDigest
 import { SessionResumptionToken } from '../../core/identity/sessions/ports.ts'
 import { PauseInLongTurnToken } from '../../core/kernel/clock.ts'
 import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
+import type { Names } from '../../plugins/kit/names.ts'
+import { makeNames } from '../../plugins/kit/names.ts'
 import type { Assembly } from '../assemble.ts'
 import { listenerRoots } from '../assemble.ts'
 import type { Boot } from '../boot.ts'
@@ -18,6 +20,11 @@ import { hostCookieName } from './request/credentials.ts'
 import { buildDocument } from './openapi/document.ts'
 import { makePages } from './pages/pages.ts'
 import { makeRateLimit } from './request/rate-limit.ts'
+
+const namesOf = ({ plugins }: Assembly): Names | undefined => {
+  const tables = plugins.flatMap(({ listener, names }) => (listener === 'api' && names !== undefined ? [names] : []))
+  return tables.length === 0 ? undefined : makeNames(tables, listenerRoots.api)
+}
 
 /**
  * Returns the API listener of this deployment: the assembled routes of the `api` listener on restify. The base URL must
@@ -48,6 +55,7 @@ export const makeApiListener = (boot: Boot, container: Container, assembly: Asse
     docsUrl: `${listenerRoots.api}/docs`,
     readings: boot.readings,
     pauseInLongTurn: container.resolve(PauseInLongTurnToken),
+    names: namesOf(assembly),
     accessLog: makeAccessLog(log, observers),
     routes,
     roots: [listenerRoots.api],

@@ -7,6 +7,7 @@ import type { SessionResumption } from '../../core/identity/sessions/ports.ts'
 import type { PauseInLongTurn } from '../../core/kernel/clock.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import type { SecretBox } from '../../core/kernel/secret.ts'
+import type { Names } from '../../plugins/kit/names.ts'
 import type { IdempotencyStore } from '../../core/kernel/idempotency.ts'
 import type { Closing, RequestContext } from './request/request-context.ts'
 import type { RateDecision } from './request/rate-limit.ts'
@@ -37,6 +38,8 @@ export interface BinderDeps {
   readonly pauseInLongTurn: PauseInLongTurn
   /** What a request reads of other servers is one budget. */
   readonly readings: Pick<ReadingBudgets, 'request'>
+  /** Names of other systems; undefined if no plugin has any. */
+  readonly names: Names | undefined
   readonly accessLog: (exchange: Closing, context: RequestContext) => void
 }
 

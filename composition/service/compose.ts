@@ -13,6 +13,7 @@ import { gates } from '../../core/kernel/deployment.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import { TaskHandlersToken } from '../../core/tasks/ports.ts'
 import type { AnyPlugin } from '../../plugins/kit/plugin.ts'
+import { referenceNamesPlugin } from '../../plugins/reference-names/plugin.ts'
 import type { Assembly } from '../assemble.ts'
 import { assemble, catalogueOf, reasonOf } from '../assemble.ts'
 import type { Boot, Provide } from '../boot.ts'
@@ -91,7 +92,7 @@ export interface Composition {
 export const compose = async (input: ComposeInput): Promise<Composition> => {
   const { settings } = input
   const external = await loadExternalPlugins(settings.plugins, process.cwd())
-  const plugins = [...ownPlugins, ...(input.extraPlugins ?? []), ...external.map(({ plugin }) => plugin)]
+  const plugins = [...ownPlugins, ...(settings.referenceNames ? [referenceNamesPlugin] : []), ...(input.extraPlugins ?? []), ...external.map(({ plugin }) => plugin)]
   const boot = bootOf(input, plugins)
   const container = makeContainer()
   for (const provide of ownProviders) provide(container, boot)

@@ -25,7 +25,7 @@ import { AuditChainToken } from '../../core/audit/ports.ts'
 import { CachesToken } from '../../core/kernel/cache.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { EntropyToken, secret } from '../../core/kernel/secret.ts'
-import { makeListedCommonPasswords } from '../../adapters/security/passwords.ts'
+import { makeListedCommonPasswords, noCommonPasswords } from '../../adapters/security/passwords.ts'
 import { makeHmacCsrfTokens, sha256ContentDigest, sha256TokenDigest } from '../../adapters/security/digests.ts'
 import { makeJoseCustomTokens } from '../../adapters/security/jose-custom-tokens.ts'
 import { idnaDomainNames } from '../../adapters/security/idna-domain-names.ts'
@@ -81,7 +81,7 @@ const oneTimeCodesOf = (resolve: Resolve, boot: Boot): UseOneTimeCodeDeps => {
 export const provideIdentity: Provide = (container, boot) => {
   const { database } = boot
   boot.objectRows.add(tokenObjectRows)
-  const bindStores = makeSqlIdentityStores(database, boot.heldObjects)
+  const bindStores = makeSqlIdentityStores(database, boot.heldObjects, { hideEmail: boot.settings.newUserEmail === 'hidden', language: boot.settings.newUserLanguage === 'none' ? '' : boot.settings.newUserLanguage })
   const background = makeBackground(boot.log)
   boot.onStop('identity background work', () => background.stop())
   container.provideValue(IdentitySettingsToken, settingsOf(boot))
@@ -126,7 +126,7 @@ export const provideIdentity: Provide = (container, boot) => {
       clock: resolve(ClockToken),
     }),
   )
-  container.provide(CommonPasswordsToken, () => makeListedCommonPasswords())
+  container.provide(CommonPasswordsToken, () => (boot.settings.passwordList === 'on' ? makeListedCommonPasswords() : noCommonPasswords))
   container.provide(CredentialStoreToken, () => makeSqlCredentialStore(database))
   container.provide(IdentityStoresToken, () => bindStores(database))
   container.provide(SiteRulesStoreToken, (resolve) => resolve(IdentityStoresToken).siteRules)

@@ -6,7 +6,7 @@ import type { ObjectLocator } from '../kernel/access.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { AccountId, ClusterId } from '../kernel/ids.ts'
-import type { PageRequest } from '../kernel/page.ts'
+import type { Page, PageRequest } from '../kernel/page.ts'
 import { pageWithin } from '../kernel/page.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { RecordTaskFailure } from './record-tasks.ts'
@@ -72,17 +72,15 @@ export interface ListOwnerClustersInput {
   readonly ownerId: AccountId
   /** The name of a hosting provider, to list its clusters only. No cluster has an unknown provider. */
   readonly provider: string | undefined
-  /** One page of the list; undefined for the whole list. */
-  readonly page: PageRequest | undefined
+  readonly page: PageRequest
 }
 
 /** Lists the clusters of an account, by name. */
 export const makeListOwnerClusters = ({ clusters }: { readonly clusters: Pick<ClusterStore, 'listOf'> }) =>
-  async (_call: SignedInCall<never>, { ownerId, provider: name, page }: ListOwnerClustersInput): Outcome<never, readonly Cluster[]> => {
+  async (_call: SignedInCall<never>, { ownerId, provider: name, page }: ListOwnerClustersInput): Outcome<never, Page<Cluster>> => {
     const provider = providerNamed(name)
-    if ((name ?? '') !== '' && provider === undefined) return right([])
-    const found = await clusters.listOf(ownerId, provider)
-    return right(page === undefined ? found : pageWithin(found, page).items)
+    if ((name ?? '') !== '' && provider === undefined) return right(pageWithin([], page))
+    return right(pageWithin(await clusters.listOf(ownerId, provider), page))
   }
 
 /** Returns a cluster as it was last surveyed. */
@@ -213,6 +211,8 @@ export const makeChangeCluster = (deps: Deps): ChangeCluster => {
 }
 
 export interface ReconfigureClusterInput extends ChangeClusterInput {
+  /** The components that are asked for. None is installed: the task says so. */
+  readonly components: readonly string[]
   readonly responseId: string | undefined
 }
 
@@ -220,10 +220,10 @@ export interface ReconfigureClusterInput extends ChangeClusterInput {
 export const makeReconfigureCluster = (deps: Deps & { readonly tasks: Pick<Tasks, 'prepare'> }) => {
   const apply = makeApply(deps)
   return async (call: SignedInCall<Cluster>, input: ReconfigureClusterInput): Outcome<ChangeFailure | RecordTaskFailure, Cluster> => {
-    const { wish, responseId } = input
+    const { wish, components, responseId } = input
     let announce: () => void = () => undefined
     const changed = await apply<RecordTaskFailure>(call, input, async (cluster) => {
-      const task = await prepareRecordTask(deps, call, { ...cluster, owner: cluster.ownerName }, { verb: 'reconfigure', input: { wish: wordsOf(wish) }, responseId })
+      const task = await prepareRecordTask(deps, call, { ...cluster, owner: cluster.ownerName }, { verb: 'reconfigure', input: { wish: wordsOf(wish), components }, responseId })
       announce = task.announce
       return task.acceptIn
     })

@@ -111,6 +111,8 @@ const candidate = (claim: ClusterClaim, name: string, { credential, facts }: Ide
 
 export interface ImportClusterInput {
   readonly claim: ClusterClaim
+  /** The components that are asked for. None is installed: the task says so. */
+  readonly components: readonly string[]
   /** The client's `response-id` for the task that reports the import. */
   readonly responseId: string | undefined
 }
@@ -127,7 +129,7 @@ export const makeImportCluster = (deps: {
   readonly tasks: Pick<Tasks, 'prepare'>
   readonly unitOfWork: ClusterTaskUnitOfWork
 }) =>
-  async (call: SignedInCall<Cluster>, { claim, responseId }: ImportClusterInput): Outcome<ImportFailure | RecordTaskFailure, Cluster> => {
+  async (call: SignedInCall<Cluster>, { claim, components, responseId }: ImportClusterInput): Outcome<ImportFailure | RecordTaskFailure, Cluster> => {
     const name = checkClusterName(claim.name ?? '')
     if (isLeft(name)) return name
     // Checked before network access: a claim for another account must not cause a connection.
@@ -146,7 +148,7 @@ export const makeImportCluster = (deps: {
       ref: sealed.ref,
       sealedCredential: sealed.box,
     }
-    const task = await prepareRecordTask(deps, call, { ...record, owner: claim.ownerName }, { verb: 'import', input: { uid: record.uid }, responseId })
+    const task = await prepareRecordTask(deps, call, { ...record, owner: claim.ownerName }, { verb: 'import', input: { uid: record.uid, components }, responseId })
     const imported = await deps.unitOfWork.run<ImportFailure | RecordTaskFailure, Cluster>(call, async ({ clusters, audit, tasks }) => {
       const accepted = await task.acceptIn({ tasks, audit })
       if (isLeft(accepted)) return accepted

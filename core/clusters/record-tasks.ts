@@ -2,7 +2,7 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../authz/ports.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { FreeObject } from '../kernel/json.ts'
-import { definedFields } from '../kernel/json.ts'
+import { definedFields, listAt } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import { defineAudit } from '../kernel/unit-of-work.ts'
 import type { PreparedTask, SubmitFailure, TaskEnd, TaskHandler, TaskRun, Tasks } from '../tasks/ports.ts'
@@ -107,6 +107,15 @@ const resultOf = (cluster: Cluster): FreeObject => ({
   ...definedFields({ hub: cluster.hubClusterName === '' ? undefined : cluster.hubClusterName }),
 })
 
+/** Says which components were asked for and are not installed, so that the end of the task is not taken for more than it is. */
+const reportComponents = ({ input, progress }: TaskRun): string => {
+  const components = listAt(input, 'components').map(String).join(', ')
+  if (components === '') return ''
+  const message = `Not installed: ${components}.`
+  progress.step('Install components').failed(`${message} A hub of Open Cluster Management installs feature sets on its spokes.`)
+  return ` ${message}`
+}
+
 /** Reports a record that the request has written, and finds the hub of a spoke. Each step finds out itself whether it is done. */
 const settleKind = (verb: 'import' | 'reconfigure', deps: Deps, done: string): TaskHandler => ({
   kind: kindOf(verb),
@@ -116,8 +125,9 @@ const settleKind = (verb: 'import' | 'reconfigure', deps: Deps, done: string): T
     const { call, cluster } = opened.right
     run.progress.step('Record the cluster').done(`${cluster.name} is recorded at ${cluster.endpoint}.`)
     if (run.signal.aborted) return { state: 'cancelled', message: `${cluster.name} ${done}. Its hub was not looked for.` }
+    const missing = reportComponents(run)
     const settled = cluster.managers.includes('OCMSpoke') ? await linkToHub(deps, run, call, cluster) : cluster
-    return { state: 'succeeded', message: `${cluster.name} ${done}.`, result: resultOf(settled) }
+    return { state: 'succeeded', message: `${cluster.name} ${done}.${missing}`, result: resultOf(settled) }
   },
   recover: 'run-again',
 })

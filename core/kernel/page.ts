@@ -13,6 +13,8 @@ export interface Page<A> {
 
 export const defaultPageLimit = 30
 export const maxPageLimit = 50
+/** The most rows of a list that is not asked for by pages. The pages of `maxPageLimit` after them are whole. */
+export const maxListRows = 10_000
 
 /** Returns the index of the first row of a page, counted from 0. */
 export const pageOffset = (request: PageRequest): number => (request.page - 1) * request.limit

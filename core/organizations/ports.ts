@@ -244,8 +244,11 @@ export interface TeamStore {
   /** Lists users only, by login. */
   listMembers(id: TeamId, page: PageRequest): Promise<Page<UserId>>
   hasMember(id: TeamId, userId: UserId): Promise<boolean>
-  /** Counts up to `limit`. */
-  countMembers(id: TeamId, limit: number): Promise<number>
+  /**
+   * Reports whether the team still has a member who can sign in when the user leaves; or, if the user cannot sign in, any other member.
+   * Robot accounts do not count.
+   */
+  staysLedWithout(id: TeamId, userId: UserId): Promise<boolean>
   addMember(team: Pick<Team, 'id' | 'orgId'>, userId: UserId, at: Date): Promise<void>
   removeMember(id: TeamId, userId: UserId): Promise<void>
 }

@@ -1,6 +1,6 @@
 import { path, requires, signedIn, siteAdmin } from '../kit/access.ts'
 import { PathName, request } from '../kit/codecs.ts'
-import { list, text } from '../kit/reply.ts'
+import { list, paged, text } from '../kit/reply.ts'
 import { routesOf } from '../kit/route.ts'
 import { AuditEventResponse, AuditExportQuery, AuditQuery } from './codecs.ts'
 import { toWireJson } from '../../core/kernel/json.ts'
@@ -39,7 +39,7 @@ export const listOrganizationAudit = organizationRoute({
   path: '/orgs/{orgname}/audit',
   summary: 'List the changes in an organization, newest first',
   query: AuditQuery,
-  ok: list(AuditEventResponse, example),
+  ok: paged(list(AuditEventResponse, example)),
 })
 
 export const listSiteAudit = siteRoute({
@@ -48,7 +48,7 @@ export const listSiteAudit = siteRoute({
   path: '/admin/audit',
   summary: 'List all changes and refusals, newest first',
   query: AuditQuery,
-  ok: list(AuditEventResponse, example),
+  ok: paged(list(AuditEventResponse, example)),
 })
 
 export const listOwnAudit = ownRoute({
@@ -58,7 +58,7 @@ export const listOwnAudit = ownRoute({
   summary: "List the events of the caller's own account, newest first",
   description: 'Sign-ins and failed sign-ins, locks, tokens, sessions, changes of the password and the second factor.',
   query: AuditQuery,
-  ok: list(AuditEventResponse, example),
+  ok: paged(list(AuditEventResponse, example)),
 })
 
 const exportDescription =

@@ -71,12 +71,15 @@ export const AvailablePermissions = answer({ permissions: t.readonlyArray(Availa
 
 const description = textLines(1000)
 
+/** Answers name the teams `team_ids`. A request may use either name, so that an answer can be sent back. */
+const teams = { teamIDs: optional(listOf(bodyId<TeamId>(), maxTeams)), team_ids: optional(listOf(bodyId<TeamId>(), maxTeams)) }
+
 export const CreateRoleRequest = request(
   {
     name: freeText(255),
     permissions: listOf(PermissionInput, maxPermissions),
     description: optional(description),
-    teamIDs: optional(listOf(bodyId<TeamId>(), maxTeams)),
+    ...teams,
   },
   'CreateRoleRequest',
 )
@@ -86,7 +89,7 @@ export const UpdateRoleRequest = request(
     name: optional(freeText(255)),
     permissions: optional(listOf(PermissionInput, maxPermissions)),
     description: optional(description),
-    teamIDs: optional(listOf(bodyId<TeamId>(), maxTeams)),
+    ...teams,
   },
   'UpdateRoleRequest',
 )

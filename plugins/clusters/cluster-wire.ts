@@ -114,6 +114,13 @@ export const updateWish = (options: t.TypeOf<typeof ImportClusterOption>): Clust
   accessConfig: options.accessConfig,
 })
 
+/** Returns the names of the components that a request asks for. */
+export const componentsOf = ({ components }: Pick<t.TypeOf<typeof ImportOptions>, 'components'>): readonly string[] => [
+  ...(components?.gitopsEngine === true ? ['the GitOps engine'] : []),
+  ...(components?.allFeatures === true ? ['all features'] : []),
+  ...(components?.featureSets ?? []).flatMap(({ name }) => (name === undefined || name === '' ? [] : [`the feature set ${name}`])),
+]
+
 export const reconfigureWish = ({ basicInfo }: t.TypeOf<typeof ReconfigureOptions>): ClusterWish => ({
   ...noWish,
   name: basicInfo?.name,

@@ -40,7 +40,7 @@ import { TasksToken } from '../../core/tasks/ports.ts'
 import { objectIdOf } from '../kit/access.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
-import { reconfigureWish, toClaim, toClusterInfo, toClusterInfoModel, toClusterMetadata, toValidationResponse, updateWish } from './cluster-wire.ts'
+import { componentsOf, reconfigureWish, toClaim, toClusterInfo, toClusterInfoModel, toClusterMetadata, toValidationResponse, updateWish } from './cluster-wire.ts'
 import {
   checkCluster,
   clusterExists,
@@ -66,9 +66,6 @@ import { ClusterInfoModel } from './codecs.ts'
 
 const idOf = ({ grant }: { readonly grant: AccessGrant }): ClusterId => objectIdOf(grant)
 const ownerOf = (grant: AccessGrant) => ({ name: grant.objectName, isOrganization: grant.orgId !== undefined })
-
-/** Reports whether a page is asked for. The parameter is read as leniently as in other lists. */
-const isPaged = (limit: string | undefined): boolean => limit !== undefined && Number(limit) >= 1
 
 /** The routes that find, check and import clusters of an account. */
 export const accountClusterGroup = defineGroup({
@@ -97,9 +94,9 @@ export const accountClusterGroup = defineGroup({
         input: ({ grant, query, page }) => ({
           ownerId: grant.ownerId,
           provider: query.provider,
-          page: isPaged(query.limit) ? page : undefined,
+          page,
         }),
-        reply: (clusters) => clusters.map(infoOf),
+        reply: infoOf,
       }),
       handle(clusterExists, async (_call, { grant, params }) => right(await given.clusters.find(grant.ownerId, params.cluster)), {
         reply: (found) => ({ exist: found !== undefined }),
@@ -113,7 +110,7 @@ export const accountClusterGroup = defineGroup({
         reply: (judged, { grant, body }) => toValidationResponse(judged, toClaim(grant, body), grant.orgId !== undefined),
       }),
       handle(importCluster, makeImportCluster(deps), {
-        input: ({ grant, body, query }) => ({ claim: toClaim(grant, body), responseId: query['response-id'] }),
+        input: ({ grant, body, query }) => ({ claim: toClaim(grant, body), components: componentsOf(body), responseId: query['response-id'] }),
         reply: modelOf,
       }),
       handle(consoleListClusters, async (_call, { page }) => right(await given.clusters.listAll(page)), { reply: infoOf }),
@@ -169,7 +166,7 @@ export const clusterGroup = defineGroup({
         reply: modelOf,
       }),
       handle(reconfigureCluster, makeReconfigureCluster(deps), {
-        input: ({ grant, body, query }) => ({ id: idOf({ grant }), wish: reconfigureWish(body), responseId: query['response-id'] }),
+        input: ({ grant, body, query }) => ({ id: idOf({ grant }), wish: reconfigureWish(body), components: componentsOf(body), responseId: query['response-id'] }),
         // The route declares a free-form object, which is not encoded.
         reply: (cluster) => ({ ...ClusterInfoModel.encode(modelOf(cluster)) }),
       }),

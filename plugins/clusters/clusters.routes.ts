@@ -79,10 +79,10 @@ export const listOwnerClusters = ownerRoute({
   method: 'GET',
   path: '/clustersv2/{owner}',
   summary: 'List the clusters of an account',
-  description: 'By name. Returns the whole list, or with `limit` the given `page` (from 1). `provider` selects the clusters of one hosting provider.',
+  description: 'By name. `provider` selects the clusters of one hosting provider.',
   access: requires('can_list_clusters', ownerInPath),
   query: ClusterListQuery,
-  ok: json(200, t.array(ClusterInfo), [listedCluster]),
+  ok: list(ClusterInfo, listedCluster),
 })
 
 export const clusterExists = v2Route({

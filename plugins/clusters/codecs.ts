@@ -110,10 +110,7 @@ export const HubInfoQuery = request(
   { token: optional(noted(freeText(4096), { description: '`none` for addresses without tokens.' })) },
   'HubInfoQuery',
 )
-export const ClusterListQuery = request(
-  { provider: optional(freeText(64)), limit: optional(freeText(16)) },
-  'ClusterListQuery',
-)
+export const ClusterListQuery = request({ provider: optional(freeText(64)) }, 'ClusterListQuery')
 export const UserClustersQuery = request({ all: optional(freeText(16)) }, 'UserClustersQuery')
 export const OperationQuery = request({ operation: optional(freeText(64)) }, 'OperationQuery')
 export const RemoveQuery = request({ 'response-id': optional(ResponseId), notify: optional(freeText(16)) }, 'RemoveQuery')

@@ -20,6 +20,8 @@ const InstantOrNever = noted(
 const EmailText = noted(t.string, { type: 'string', format: 'email' })
 const [firstVisibility, ...otherVisibilities] = userVisibilities
 export const UserVisibilityWord = oneOf(firstVisibility, ...otherVisibilities)
+/** In a change, empty means unchanged. */
+const WishedVisibility = oneOf('', firstVisibility, ...otherVisibilities)
 
 /** A user as visible to everyone. Fields that the viewer may not see have their zero value. */
 export const User = answer(
@@ -279,7 +281,7 @@ export const CreateUserOption = request(
     full_name: optional(freeText(100)),
     must_change_password: optional(t.boolean),
     restricted: optional(t.boolean),
-    visibility: optional(UserVisibilityWord),
+    visibility: optional(WishedVisibility),
     send_notify: optional(t.boolean),
     created_at: optional(t.string),
   },
@@ -297,7 +299,7 @@ export const EditUserOption = request(
     prohibit_login: optional(t.boolean),
     allow_create_organization: optional(t.boolean),
     restricted: optional(t.boolean),
-    visibility: optional(UserVisibilityWord),
+    visibility: optional(WishedVisibility),
   },
   'EditUserOption',
 )

@@ -307,13 +307,13 @@ const bytesOf = (binary: string): Uint8Array => {
   return bytes
 }
 
-/** Bytes as base64, bare or as a `data:` URL. */
+/** Bytes as base64, bare or as a `data:` URL. Line breaks and spaces, as MIME and `base64` of shells write them, do not count. */
 export const Base64Bytes = noted(
   new t.Type<Uint8Array, string, unknown>(
     'bytes in base64',
     (u): u is Uint8Array => u instanceof Uint8Array,
     (u, c) => {
-      const text = typeof u === 'string' ? u.replace(/^data:[\w.+/-]{1,100};base64,/, '') : ''
+      const text = typeof u === 'string' ? u.replace(/^data:[\w.+/-]{1,100};base64,/, '').replace(/[\r\n\t ]+/g, '') : ''
       if (text === '' || text.length % 4 !== 0 || !base64Text.test(text)) return t.failure(u, c)
       return t.success(bytesOf(atob(text)))
     },

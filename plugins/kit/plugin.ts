@@ -2,6 +2,7 @@ import type { ObjectTypeDefinition, PermissionDefinition, RelationTerm } from '.
 import type { Gate } from '../../core/kernel/deployment.ts'
 import type { Group, GroupUnion } from './group.ts'
 import { unionOf } from './group.ts'
+import type { NameTable } from './names.ts'
 
 interface PluginDescription {
   /** The name of the part. */
@@ -16,6 +17,8 @@ interface PluginDescription {
    * its ports registers the rows of a type with `boot.objectRows`.
    */
   readonly objectTypes?: readonly ObjectTypeDefinition[]
+  /** Names of another system that all routes of the listener accept and give beside their own. */
+  readonly names?: NameTable
 }
 
 /** One part of the service. */

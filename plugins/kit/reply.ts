@@ -112,6 +112,8 @@ export interface ReplySpec<Result> {
   readonly contentType?: string
   /** For `binary`: every content type of the reply. For `streamed`: those beside JSON of the codec, if it has one. */
   readonly contentTypes?: readonly string[]
+  /** For `list`: a request without `page` and `limit` gets the first page instead of the whole list. */
+  readonly isPaged?: boolean
   /** For `list`: the object that holds the items, when they are not the whole body. */
   readonly envelope?: ListEnvelope
   /** An answer body that decodes with the codec. The documentation shows it. */
@@ -144,7 +146,10 @@ export const versioned = <A>(
   description = 'OK',
 ): ReplySpec<Versioned<A>> => ({ kind: 'versioned', status, codec, example, description })
 
-/** Declares a JSON array, paged, with `Link` and `X-Total-Count`. The example is one element. */
+/**
+ * Declares a JSON array with `Link` and `X-Total-Count`. A request with `page` or `limit` gets a page, any other the whole list, up to
+ * 10,000 items. The example is one element.
+ */
 export const list = <A>(codec: t.Type<A, unknown>, example: unknown, description = 'OK'): ReplySpec<Page<A>> => ({
   kind: 'list',
   status: 200,
@@ -152,6 +157,9 @@ export const list = <A>(codec: t.Type<A, unknown>, example: unknown, description
   example: [example],
   description,
 })
+
+/** Declares the same list, of which a request without `page` and `limit` gets the first page: lists that grow without end, and searches. */
+export const paged = <A>(reply: ReplySpec<Page<A>>): ReplySpec<Page<A>> => ({ ...reply, isPaged: true })
 
 /** Declares a list whose items are inside an object. The example is one element. */
 export const listWithin = <A>(

@@ -5,7 +5,7 @@ import { maxGraceDays, maxTokenLifeDays } from '../../core/organizations/organiz
 import { profileLimits } from '../../core/organizations/organizations/organization-rules.ts'
 import { User, userExample } from '../identity/codecs.ts'
 import { path } from '../kit/access.ts'
-import { answer, bodyId, FreeObjectCodec, freeText, Instant, int32, listOf, oneOf, optional, pathId, PathName, request, SafeInteger, textLines } from '../kit/codecs.ts'
+import { answer, bodyId, FreeObjectCodec, freeText, Instant, int32, listOf, noted, oneOf, optional, pathId, PathName, request, SafeInteger, textLines } from '../kit/codecs.ts'
 
 export const Organization = answer(
   {
@@ -49,7 +49,8 @@ export const Team = answer(
     name: t.string,
     description: t.string,
     organization: Organization,
-    permission: t.string,
+    permission: noted(t.string, { description: 'The level; `read` for a team that has only the permissions of its roles, for clients that know no other word.' }),
+    is_custom: noted(t.boolean, { description: 'Whether the team has only the permissions of its roles, and no level.' }),
     units: t.readonlyArray(t.string),
     units_map: FreeObjectCodec,
     includes_all_repositories: t.boolean,
@@ -67,6 +68,7 @@ export const teamExample: TeamBody = {
   description: 'They keep the engines running',
   organization: organizationExample,
   permission: 'write',
+  is_custom: false,
   units: [],
   units_map: {},
   includes_all_repositories: false,
@@ -93,15 +95,16 @@ const team = {
   description: optional(textLines(255)),
   assignedRoleIDs: optional(listOf(bodyId<RoleId>(), 500)),
   type: optional(freeText(32)),
+  is_custom: optional(noted(t.boolean, { description: 'true: the team has only the permissions of its roles, as with the permission `custom`; false: it has the level of `permission`. Without it, `read` does not change the permission of a custom team.' })),
 }
 export const CreateTeamOption = request(
-  { name: freeText(255), permission: optional(oneOf('none', 'read', 'write', 'admin', 'custom')), ...team },
+  { name: freeText(255), permission: optional(oneOf('', 'none', 'read', 'write', 'admin', 'custom')), ...team },
   'CreateTeamOption',
 )
 export const EditTeamOption = request(
   {
     name: optional(freeText(255)),
-    permission: optional(oneOf('none', 'read', 'write', 'admin', 'owner', 'custom')),
+    permission: optional(oneOf('', 'none', 'read', 'write', 'admin', 'owner', 'custom')),
     ...team,
   },
   'EditTeamOption',

@@ -3,7 +3,7 @@ import { defaultPageLimit, maxPageLimit } from '../../core/kernel/page.ts'
 import { BrandingRefused, maxAppNameLength } from '../../core/platform/branding.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
 import { anyone, siteAdmin } from '../kit/access.ts'
-import { answer, FreeObjectCodec, freeText, Instant, optional, request, SafeInteger } from '../kit/codecs.ts'
+import { answer, FreeObjectCodec, freeText, Instant, noted, optional, request, SafeInteger } from '../kit/codecs.ts'
 import { empty, json } from '../kit/reply.ts'
 import { body, routesOf } from '../kit/route.ts'
 import { APISettings, ServerVersion } from './codecs.ts'
@@ -54,6 +54,8 @@ const BrandingOptions = request(
   {
     logo: optional(picture),
     favicon: optional(picture),
+    // Answers show it. It is not read.
+    favicons: optional(noted(FreeObjectCodec, { description: 'As in the answer. It changes nothing; `favicon` does.' })),
     primaryColor: optional(freeText(7)),
     showAppTag: optional(t.boolean),
     appName: optional(freeText(maxAppNameLength)),

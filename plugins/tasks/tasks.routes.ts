@@ -1,7 +1,7 @@
 import { AccessDenied } from '../../core/authz/ports.ts'
 import { TaskEnded, TaskMissing } from '../../core/tasks/ports.ts'
 import { signedIn } from '../kit/access.ts'
-import { feed, json, list } from '../kit/reply.ts'
+import { feed, json, list, paged } from '../kit/reply.ts'
 import { routesOf } from '../kit/route.ts'
 import { EventsQuery, TaskEventWire, TaskPath, TasksQuery, TaskWire } from './codecs.ts'
 
@@ -32,7 +32,7 @@ export const listTasks = route({
   summary: 'List tasks, the newest first',
   description: 'Lists your own tasks, those in organizations only while you are a member; with `account`, all tasks of an account in which you may connect to clusters.',
   query: TasksQuery,
-  ok: list(TaskWire, taskExample),
+  ok: paged(list(TaskWire, taskExample)),
 })
 
 export const getTask = taskRoute({

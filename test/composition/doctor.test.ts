@@ -16,6 +16,7 @@ import {
   checkDataFolder,
   checkKeyring,
   checkMail,
+  checkPasswordList,
   checkNode,
   checkOpenFiles,
   checkTempFolder,
@@ -39,6 +40,11 @@ const settingsWith = async (more: Readonly<Record<string, string>> = {}): Promis
   mkdirSync(dataDir, { mode: 0o700 })
   return (await loadConfig({ environment: { MOORAGE_DATA_DIR: dataDir, ...more } })).settings
 }
+
+test('a deployment that accepts common passwords is warned', (t) => {
+  t.deepEqual(checkPasswordList({ passwordList: 'on' }), [])
+  t.like(checkPasswordList({ passwordList: 'off' })[0], { state: 'warning' })
+})
 
 test('an old Node is a problem', (t) => {
   t.is(checkNode('24.0.0').state, 'ok')

@@ -204,6 +204,67 @@ test('a list carries its total and absolute links, no credential among them', as
   t.false(link.includes('good'))
 })
 
+const made = (path: string, value: unknown) => send(server, path, { method: 'POST', headers: jsonHeaders, body: JSON.stringify(value) })
+
+test('fields that are ignored are named by a header, and refused where the request is strict', async (t) => {
+  const body = { name: 'x', colour: 'red', parts: [{ teamIDs: [1] }, { 'é,': 1 }, { 'é,': 2 }] }
+  const taken = await made('/things', body)
+  t.deepEqual([taken.status, taken.headers.get('x-ignored-fields')], [201, 'colour, parts.1.%C3%A9%2C'])
+  t.is((await made('/things', { name: 'x' })).headers.get('x-ignored-fields'), null)
+  for (const strict of ['?strict=true', '?strict=1']) {
+    const refused = await made(`/things${strict}`, body)
+    t.is(refused.status, 422)
+    t.deepEqual((await bodyOf(refused))['errors'], ['colour is not a known field', 'parts.1.é, is not a known field'])
+    t.is((await made(`/things${strict}`, { name: 'x', parts: [{ teamIDs: [1] }] })).status, 201)
+  }
+})
+
+test('a misspelt field is refused with the right name, also inside', async (t) => {
+  for (const [value, error] of [
+    [{ name: 'x', visibilty: 'private' }, 'visibilty is not a known field; did you mean visibility?'],
+    [{ name: 'x', Visibility: 'private' }, 'Visibility is not a known field; did you mean visibility?'],
+    [{ name: 'x', parts: [{ teamIDs: [] }, { team_ids: [1] }] }, 'parts.1.team_ids is not a known field; did you mean teamIDs?'],
+  ] as const) {
+    const refused = await made('/things', value)
+    t.deepEqual([refused.status, (await bodyOf(refused))['errors']], [422, [error]])
+  }
+  t.deepEqual((await bodyOf(await made('/things', { nam: 'x', visibilty: 'private' })))['errors'], ['visibilty is not a known field; did you mean visibility?', 'name is missing; expected text of 0 to 10 characters'])
+  t.is((await made('/things', { name: 'x', visibilty: 'private', visibility: 'public' })).status, 201, 'the known field is there')
+})
+
+test('a list is whole without page and limit; one that is paged always begins with its first page', async (t) => {
+  const answer = async (path: string) => {
+    const reply = await send(server, path)
+    const rows = (await reply.json()) as { readonly name: string }[]
+    const [total, size, links] = ['x-total-count', 'x-per-page', 'link'].map((name) => reply.headers.get(name))
+    return { rows: rows.length, first: rows[0]?.name, total, size, rels: [...(links ?? '').matchAll(/rel="(\w+)"/g)].map((match) => match[1]).join(' ') }
+  }
+  t.deepEqual(await answer('/things'), { rows: 65, first: 'thing 0', total: '65', size: null, rels: '' })
+  t.deepEqual(await answer('/things?page=1'), { rows: 30, first: 'thing 0', total: '65', size: '30', rels: 'next last' })
+  t.deepEqual(await answer('/pages'), { rows: 30, first: 'thing 0', total: '65', size: '30', rels: 'next last' })
+  t.deepEqual(await answer('/things?limit=1000'), { rows: 50, first: 'thing 0', total: '65', size: '50', rels: 'next last' })
+  t.deepEqual(await answer('/things?limit=1000&page=2'), { rows: 15, first: 'thing 50', total: '65', size: '50', rels: 'first prev' })
+  t.deepEqual(await answer('/things?page=99999999999'), { rows: 0, first: undefined, total: '65', size: '30', rels: 'first prev' })
+})
+
+test('a long list is sent as one of its text, up to 10,000 items, and the rest is linked', async (t) => {
+  const answer = async (length: number) => {
+    const reply = await send(server, `/long?length=${length}`)
+    const { ok, data } = (await reply.json()) as { readonly ok: boolean; readonly data: readonly { readonly name: string }[] }
+    t.true(ok)
+    t.deepEqual(data, Array.from({ length: Math.min(length, 10_000) }, (_, index) => ({ name: `"${index}` })))
+    t.is(reply.headers.get('x-total-count'), String(length))
+    return reply
+  }
+  for (const length of [0, 1, 100, 101, 200, 201]) t.is((await answer(length)).headers.get('link'), null)
+  const whole = await answer(10_000)
+  t.is(whole.headers.get('link'), null)
+  t.is((await send(server, '/long?length=10000', { headers: { ...auth, 'if-none-match': whole.headers.get('etag') ?? '' } })).status, 304)
+  const next = /<([^>]+)>; rel="next"/.exec((await answer(10_001)).headers.get('link') ?? '')?.[1] ?? ''
+  t.regex(next, /length=10001&page=201&limit=50$/)
+  t.deepEqual(((await (await send(server, next.replace(/^.*\/api\/v1/, ''))).json()) as { data: unknown }).data, [{ name: '"10000' }])
+})
+
 for (const query of ['page=0&limit=0', 'page=-1&limit=-1', 'page=abc&limit=abc', 'page=1000000000&limit=1000000000']) {
   test(`${query} is clamped, not refused`, async (t) => t.is((await send(server, `/things?${query}`)).status, 200))
 }

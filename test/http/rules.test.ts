@@ -12,6 +12,7 @@ import { refusal } from '../../composition/http/answer/failure-response.ts'
 import { makeOwnAddress, makeTrustedProxies } from '../../composition/http/request/addresses.ts'
 import { entityTag, noneMatch, parseIfMatch } from '../../composition/http/request/conditional.ts'
 import { decodeWith, parseQuery } from '../../composition/http/request/decode.ts'
+import { pageOffset } from '../../core/kernel/page.ts'
 import { pageHeaders, pageRequest } from '../../composition/http/request/paging.ts'
 import { makeRateLimit } from '../../composition/http/request/rate-limit.ts'
 import { foreignHeaders } from '../../composition/http/request/credentials.ts'
@@ -68,13 +69,15 @@ test('entity tags: every pair of bodies and versions has its own', (a) => {
 
 test('pages are always within bounds', (a) => {
   fc.assert(
-    fc.property(fc.string(), fc.string(), (page, limit) => {
-      const asked = pageRequest(new URLSearchParams({ page, limit }))
-      return asked.page >= 1 && asked.page <= 1_000_000 && asked.limit >= 1 && asked.limit <= 50
+    fc.property(fc.oneof(fc.string(), fc.bigInt().map(String)), fc.string(), fc.boolean(), (page, limit, isWhole) => {
+      const asked = pageRequest(new URLSearchParams({ page, limit }), isWhole)
+      return asked.page >= 1 && Number.isSafeInteger(pageOffset(asked)) && asked.limit >= 1 && asked.limit <= 50
     }),
   )
-  a.deepEqual(pageRequest(new URLSearchParams('page=3&limit=20')), { page: 3, limit: 20 })
-  a.deepEqual(pageRequest(new URLSearchParams('')), { page: 1, limit: 30 })
+  a.deepEqual(pageRequest(new URLSearchParams('page=3&limit=20'), true), { page: 3, limit: 20 })
+  a.deepEqual(pageRequest(new URLSearchParams('limit=20'), true), { page: 1, limit: 20 })
+  a.deepEqual(pageRequest(new URLSearchParams('q=x'), true), { page: 1, limit: 10_000 })
+  a.deepEqual(pageRequest(new URLSearchParams(''), false), { page: 1, limit: 30 })
 })
 
 const codec = request({ q: optional(t.string), n: optional(QueryInt), many: repeatable(t.string) }, 'Q')
@@ -223,6 +226,17 @@ test('links keep the filters of the caller and leave credentials out', (t) => {
   const headers = pageHeaders('http://a/list', new URLSearchParams('q=x&token=t&access_token=t&page=2'), { page: 2, limit: 10 }, page(35))
   t.is(headers['Link'], ['next:3', 'last:4', 'first:1', 'prev:1'].map((each) => each.split(':')).map(([rel, number]) => `<http://a/list?q=x&page=${number}&limit=10>; rel="${rel}"`).join(', '))
   t.is(headers['X-Total-Count'], '35')
+})
+
+test('a list that was counted in part names its next page until one is not full, and no last page', (t) => {
+  const rels = (page: number, items: number, total: number, isCapped: boolean, limit = 50) =>
+    [...(pageHeaders('http://a/list', new URLSearchParams(), { page, limit }, { items: Array.from({ length: items }), total, ...(isCapped ? { totalIsCapped: true } : {}) })['Link'] ?? '').matchAll(/page=(\d+)&limit=(\d+)>; rel="(\w+)"/g)]
+      .map(([, number, size, rel]) => `${rel} ${number}/${size}`)
+  t.deepEqual(rels(1, 10_000, 10_000, true, 10_000), ['next 201/50'])
+  t.deepEqual(rels(1, 10_000, 10_000, false, 10_000), [])
+  t.deepEqual(rels(200, 50, 10_000, true), ['next 201/50', 'first 1/50', 'prev 199/50'])
+  t.deepEqual(rels(201, 7, 10_000, true), ['first 1/50', 'prev 200/50'])
+  t.deepEqual(rels(900, 0, 10_000, true), ['first 1/50', 'prev 200/50'])
 })
 
 test('a query that is too long to be repeated in links costs the links, not the answer', (t) => {

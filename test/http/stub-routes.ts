@@ -2,11 +2,12 @@ import * as t from 'io-ts'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Failure, Outcome } from '../../core/kernel/failure.ts'
 import { defineFailure, Unavailable } from '../../core/kernel/failure.ts'
+import { pageWithin } from '../../core/kernel/page.ts'
 import type { SignedInCall } from '../../core/kernel/principal.ts'
 import { anyone, path, query, read, requires, siteAdmin, signedIn, withPassword, write, memberOf } from '../../plugins/kit/access.ts'
-import { freeText, Id, optional, PathId, QueryInt, repeatable, request } from '../../plugins/kit/codecs.ts'
+import { freeText, Id, listOf, optional, PathId, QueryInt, repeatable, request } from '../../plugins/kit/codecs.ts'
 import { handle } from '../../plugins/kit/handle.ts'
-import { cookies, empty, json, list, versioned } from '../../plugins/kit/reply.ts'
+import { cookies, empty, json, list, listWithin, paged, versioned } from '../../plugins/kit/reply.ts'
 import type { AnyBoundRoute } from '../../plugins/kit/route.ts'
 import { body, defineRoute, handleStream } from '../../plugins/kit/route.ts'
 
@@ -27,7 +28,10 @@ const getThing = defineRoute({
 })
 const postThing = defineRoute({
   ...misc, id: 'stub.post', method: 'POST', path: '/things', access: signedIn, scope: write('misc'),
-  body: body(request({ name: freeText(10), id: optional(Id) }, 'NewThing'), example, { limitBytes: 1000 }), ok: versioned(201, Thing, example),
+  body: body(
+    request({
+      name: freeText(10), id: optional(Id), visibility: optional(freeText(10)), parts: optional(listOf(request({ teamIDs: optional(listOf(Id, 9)) }, 'Part'), 9)),
+    }, 'NewThing'), example, { limitBytes: 1000 }), ok: versioned(201, Thing, example),
 })
 const putThing = defineRoute({
   ...misc, id: 'stub.put', method: 'PUT', path: '/things/{id}', access: signedIn, scope: write('misc'), params: t.type({ id: PathId }),
@@ -38,6 +42,11 @@ const countThing = defineRoute({
   body: body(request({ name: freeText(10) }, 'Counted'), example), ok: json(201, t.type({ runs: t.number }), { runs: 1 }), failures: [Taken, Slow],
 })
 const listThings = defineRoute({ ...misc, id: 'stub.list', method: 'GET', path: '/things', access: anyone, ok: list(Thing, example) })
+const listPages = defineRoute({ ...misc, id: 'stub.listPages', method: 'GET', path: '/pages', access: anyone, ok: paged(list(Thing, example)) })
+const countLong = defineRoute({
+  ...misc, id: 'stub.listLong', method: 'GET', path: '/long', access: anyone, query: request({ length: QueryInt }, 'LongQuery'),
+  ok: listWithin(Thing, example, { codec: t.type({ ok: t.boolean, data: t.array(Thing) }), key: 'data', constants: { ok: true } }),
+})
 const adminOnly = defineRoute({ ...misc, id: 'stub.admin', method: 'GET', path: '/admin/x', access: siteAdmin, scope: read('admin'), ok: empty(204) })
 const passwordOnly = defineRoute({ ...misc, id: 'stub.password', method: 'POST', path: '/password', access: withPassword, ok: empty(204), refusesSudo: true })
 const granted = defineRoute({
@@ -110,6 +119,8 @@ const count = async (_call: SignedInCall<never>, name: string): Outcome<Failure<
   return name === 'taken' ? left(Taken('It is taken.')) : name === 'slow' ? left(Slow('Wait.')) : right({ runs: counter.runs })
 }
 
+const things = Array.from({ length: 65 }, (_, index) => ({ name: `thing ${index}` }))
+
 export const stubRoutes: readonly AnyBoundRoute[] = [
   handle(getThing, async (_call, { params, query: { n, many } }) =>
     params.id === 9 ? left(Taken('It is taken.', { errors: ['a', 'b'] })) : params.id === 10 ? left(Slow('Wait.', { retryAfterSeconds: 2.2 })) : right({ name: `thing ${params.id}`, n, many }),
@@ -123,7 +134,9 @@ export const stubRoutes: readonly AnyBoundRoute[] = [
     reply: ({ expected }) => ({ expected }),
   }),
   handle(countThing, count, { input: ({ body: { name } }) => name }),
-  handle(listThings, async () => right({ items: [{ name: 'a' }], total: 65 })),
+  handle(listThings, async (_call, { page }) => right(pageWithin(things, page))),
+  handle(listPages, async (_call, { page }) => right(pageWithin(things, page))),
+  handle(countLong, async (_call, { page, query: { length } }) => right(pageWithin(Array.from({ length }, (_, index) => ({ name: `"${index}` })), page))),
   handle(adminOnly, async () => right(undefined)),
   handle(passwordOnly, async () => right(undefined)),
   handle(granted, async () => right(undefined)),

@@ -147,6 +147,7 @@ export const startStubServer = async (routes: readonly AnyBoundRoute[], override
     baseUrl,
     docsUrl: '/api/v1/docs',
     pauseInLongTurn: () => undefined,
+    names: undefined,
     accessLog: makeAccessLog(log, []),
     routes: routes.map((bound) => ({
       pluginId: 'stub',

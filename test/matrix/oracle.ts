@@ -75,7 +75,7 @@ const carries = (scopes: readonly string[] | undefined, needed: { readonly categ
  * Reads whose answer depends on more than the declared access: the use case itself hides a private organization from
  * whoever is outside it, and shows access tokens to their owner only (`vera` in this world).
  */
-const hidesPrivateOrganization = /^\/api\/v1\/(orgs\/\{orgname\}(\/(public_)?members(\/\{username\})?)?|users\/\{username\}\/orgs\/\{org\}\/permissions)$/
+const hidesPrivateOrganization = /^\/api\/v1\/(orgs\/\{orgname\}(\/(public_)?members(\/\{username\})?|\/repos)?|users\/\{username\}\/orgs\/\{org\}\/permissions)$/
 const ownTokens = '/api/v1/users/{username}/tokens'
 
 const decideInside = ({ fullPath }: AssembledRoute, method: string, who: Standing, carrier: Carrier): Decision => {

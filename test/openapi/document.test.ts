@@ -52,6 +52,15 @@ test('redocly finds nothing to complain about, whatever a declaration says', asy
   t.is(code, 0, output)
 })
 
+test('only these lists begin with a page: those of the specification that have a page query, and those that grow without end', (t) => {
+  const isPaged = ({ parameters }: Operation): boolean => JSON.stringify(parameters ?? []).includes('/PagedLimit"')
+  t.deepEqual(operations(documentOf(declaredRoutes())).filter(isPaged).map(({ operationId }) => operationId).toSorted(), [
+    'audit.listEvents', 'audit.listOrganizationEvents', 'audit.listOwnEvents', 'identity.adminListEmails', 'identity.adminSearchEmails',
+    'identity.listFollowers', 'identity.listFollowing', 'identity.listOwnFollowers', 'identity.listOwnFollowing', 'identity.searchUsers',
+    'organizations.listOrganizations', 'organizations.searchTeams', 'tasks.list',
+  ])
+})
+
 test('the lint is alive: a document with a wrong example fails', async (t) => {
   const [first] = sampleRoutes
   const broken = toWireJson(documentOf(sampleRoutes)).replaceAll('"name":"Ahoy"', '"name":7')

@@ -81,8 +81,9 @@ export const teamStoreSuite = (name: string, open: OpenStoreBench): void => {
     await bench.teams.addMember({ id: foreign, orgId: other }, ada, at)
     t.deepEqual(await bench.teams.listMembers(team, firstPage), { items: [ada, zoe], total: 2 })
     t.deepEqual(await bench.teams.listMembers(team, { page: 2, limit: 1 }), { items: [zoe], total: 2 })
-    t.is(await bench.teams.countMembers(team, 1), 1)
-    t.is(await bench.teams.countMembers(team, 5), 2)
+    t.true(await bench.teams.staysLedWithout(team, zoe))
+    t.false(await bench.teams.staysLedWithout(second, ada), 'nobody else')
+    t.true(await bench.teams.staysLedWithout(second, zoe), 'no member')
     await bench.organizations.update(other, { visibility: 'public' }, undefined)
     const mine = async (onlyOrgId: typeof orgId | undefined, onlyPublic = false) =>
       (await bench.teams.listOfUser(ada, { onlyOrgId, onlyPublic, entry: { at: new Date(), tokenLifeDays: 0 } }, firstPage)).items.map(({ team: { id } }) => id)

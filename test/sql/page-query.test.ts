@@ -1,3 +1,4 @@
+import { listSlots, paddedList, rowsFor } from '../../adapters/sql/kit/fragments.ts'
 import { filteredPage, pageQuery } from '../../adapters/sql/kit/page-query.ts'
 import type { Bind, Params, SqlRunner, Statement } from '../../adapters/sql/kit/statement.ts'
 import { countingRunner } from '../authz/counting-runner.ts'
@@ -23,6 +24,18 @@ onEachDatabase('a page takes one statement with the number of all rows; one afte
   }
   t.deepEqual(await ofAmount(runner, { amount: 3 }, { page: 1, limit: 3 }), { items: [], total: 0 })
   t.is(runner.taken(), 1, 'a first page that is empty shows that there is none')
+})
+
+onEachDatabase('the parts of a long list take one statement for each 500 rows', async (t, database, things) => {
+  const ids = []
+  for (const name of ['a', 'b', 'c']) ids.push((await database.run(things.add, { name })).insertId)
+  const named = paddedList((length) => database.prepare((k, p: Params<string>) => k('things').whereIn('id', listSlots(p, length)).select('name').orderBy('name')))
+  const runner = countingRunner(database)
+  const others = Array.from({ length: 997 }, (_, index) => 1_000_000 + index)
+  t.deepEqual(await rowsFor<NameRow>(runner, named, [...ids.slice(0, 1), ...others, ...ids.slice(1)]), ['a', 'b', 'c'].map((name) => ({ name })))
+  t.is(runner.taken(), 2)
+  t.deepEqual(await rowsFor(runner, named, []), [])
+  t.is(runner.taken(), 0)
 })
 
 onEachDatabase('counting stops at the cap', async (t, database, things) => {

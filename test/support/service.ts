@@ -89,7 +89,8 @@ export const startService = async (options: ServiceOptions = {}): Promise<TestSe
     passwordHasher: options.passwordHasher ?? cheapPasswordHasher,
   })
   const { baseUrl, opsUrl } = running
-  const answers = watchAnswers(settings.listen.port === 0 ? Number(new URL(baseUrl).port) : settings.listen.port, () => makeAnswerCheckOf(running.assembly.routes, { baseUrl, sessionCookie: settings.sessionCookie, deployment: deploymentOf(settings) }))
+  // The document has the names of this interface only.
+  const answers = settings.referenceNames ? { stop: () => undefined } : watchAnswers(settings.listen.port === 0 ? Number(new URL(baseUrl).port) : settings.listen.port, () => makeAnswerCheckOf(running.assembly.routes, { baseUrl, sessionCookie: settings.sessionCookie, deployment: deploymentOf(settings) }))
   const tokenFor = makeTokenFor(running, settings)
   const client = makeClient(httpSend(baseUrl))
   return {

@@ -3,7 +3,7 @@ import type { ObjectFact, ObjectId } from '../../../core/authz/types.ts'
 import type { ObjectTypeDefinition, AccessContext } from '../../../core/kernel/access.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 import type { UserId } from '../../../core/kernel/ids.ts'
-import { chunksOf, listSlots, paddedList } from '../kit/fragments.ts'
+import { listSlots, paddedList, rowsFor } from '../kit/fragments.ts'
 import type { ObjectRows } from '../kit/object-rows.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import type { PlacedType } from './object-location.ts'
@@ -40,11 +40,8 @@ const makeObjectsOf = (db: SqlDatabase, types: ReadonlyMap<string, PlacedType>) 
   const grantsOf = async ({ runner, userId, context }: Reader, type: string, ids: readonly number[]): Promise<ReadonlyMap<number, readonly string[]>> => {
     const granted = new Map<number, string[]>()
     if (context.accountKind !== 'organization' || !context.isMember) return granted
-    for (const chunk of chunksOf(ids)) {
-      const { statement, binds } = grants(chunk)
-      for (const row of await runner.all<GrantRow>(statement, { ...binds, type, userId, accountId: context.accountId })) {
-        granted.set(row.object_id, [...(granted.get(row.object_id) ?? []), row.relation])
-      }
+    for (const row of await rowsFor<GrantRow>(runner, grants, ids, { type, userId, accountId: context.accountId })) {
+      granted.set(row.object_id, [...(granted.get(row.object_id) ?? []), row.relation])
     }
     return granted
   }
@@ -85,14 +82,8 @@ const makeObjectsOf = (db: SqlDatabase, types: ReadonlyMap<string, PlacedType>) 
 
 type PaddedList = ReturnType<typeof paddedList>
 
-const allIn = async (runner: SqlRunner, list: PaddedList, ownerId: number, ids: readonly number[]): Promise<readonly ObjectRow[]> => {
-  const rows: ObjectRow[] = []
-  for (const chunk of chunksOf(ids)) {
-    const { statement, binds } = list(chunk)
-    rows.push(...(await runner.all<ObjectRow>(statement, { ...binds, ownerId })))
-  }
-  return rows
-}
+const allIn = (runner: SqlRunner, list: PaddedList, ownerId: number, ids: readonly number[]): Promise<readonly ObjectRow[]> =>
+  rowsFor<ObjectRow>(runner, list, ids, { ownerId })
 
 const ownedObjects = (db: SqlDatabase, { container }: PlacedType, { table, owner, nameColumn = 'name' }: ObjectRows): PaddedList =>
   paddedList((length) =>

@@ -9,7 +9,7 @@ import type { Failure } from '../../../core/kernel/failure.ts'
 import type { OrgId, RoleId, TeamId } from '../../../core/kernel/ids.ts'
 import { mapPage } from '../../../core/kernel/page.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
-import { listSlots, paddedList } from '../kit/fragments.ts'
+import { listSlots, paddedList, rowsFor } from '../kit/fragments.ts'
 import { insertRows } from '../kit/insert-rows.ts'
 import type { ObjectRows } from '../kit/object-rows.ts'
 import { pageQuery } from '../kit/page-query.ts'
@@ -197,10 +197,9 @@ export const roleReads = (sql: RoleStatements, runner: SqlRunner): RoleReads => 
 /** Reads permissions and teams of all the roles in one query, regardless of the number of roles. */
 const withParts = async (sql: RoleStatements, runner: SqlRunner, rows: readonly RoleRow[]): Promise<readonly Role[]> => {
   if (rows.length === 0) return []
-  const { statement, binds } = sql.partsOf(rows.map((row) => row.id))
-  const parts = await runner.all<RolePartRow>(statement, binds)
+  const parts = Map.groupBy(await rowsFor<RolePartRow>(runner, sql.partsOf, rows.map((row) => row.id)), ({ role_id }) => role_id)
   return rows.map((row) => {
-    const own = parts.filter(({ role_id }) => role_id === row.id)
+    const own = parts.get(row.id) ?? []
     return roleOf(
       row,
       own.filter(({ team_id }) => team_id === null),

@@ -9,6 +9,7 @@ import { makeSqlPageSizeStore, makeSqlSiteRulesStore } from './settings-store.ts
 import { makeSqlRememberedLoginStore, makeSqlSessionStore } from './session-store.ts'
 import { makeSqlSearchTermStore } from './search-term-store.ts'
 import { makeSqlSecondFactorStore } from './second-factor-store.ts'
+import type { FreshUser } from './user-store.ts'
 import { makeSqlUserStore } from './user-store.ts'
 
 /** Returns the stores that hold what authenticates a caller. */
@@ -18,8 +19,8 @@ export const makeSqlProvenStores = (db: SqlDatabase): ((runner: SqlRunner) => Pr
 }
 
 /** All stores of identity. Their statements are composed once, then bound to a runner. */
-export const makeSqlIdentityStores = (db: SqlDatabase, held: HeldObjects): ((runner: SqlRunner) => IdentityStores) => {
-  const users = makeSqlUserStore(db)
+export const makeSqlIdentityStores = (db: SqlDatabase, held: HeldObjects, fresh?: FreshUser): ((runner: SqlRunner) => IdentityStores) => {
+  const users = makeSqlUserStore(db, fresh)
   const emails = makeSqlEmailStore(db)
   const avatars = makeSqlAvatarStore(db)
   const follows = makeSqlFollowStore(db)

@@ -60,7 +60,14 @@ const plainColumns = [
   'version',
 ] as const
 
-/** Adds the columns of users to a query of users `u` with their account `a`. Each follow count uses an index. */
+/**
+ * Counts the users of one side of the follows, as the lists of followers show them to every signed-in user: without private users and
+ * disabled accounts. It uses an index.
+ */
+const followCount = (fixed: 'user_id' | 'target_id', other: 'user_id' | 'target_id'): string =>
+  `(select count(*) from follows as f join users as fu on fu.id = f.${other} where f.${fixed} = u.id and fu.is_active = 1 and fu.visibility <> 'private')`
+
+/** Adds the columns of users to a query of users `u` with their account `a`. */
 export const withUserColumns = (k: Knex, rows: Knex.QueryBuilder): Knex.QueryBuilder =>
   rows
     .leftJoin('emails as e', (join) => join.on('e.user_id', 'u.id').andOn('e.is_primary', k.raw('1')))
@@ -70,8 +77,8 @@ export const withUserColumns = (k: Knex, rows: Knex.QueryBuilder): Knex.QueryBui
       'a.avatar_digest',
       'e.email as primary_email',
       ...plainColumns.map((column) => `u.${column}`),
-      k.raw('(select count(*) from follows as f where f.target_id = u.id) as followers_count'),
-      k.raw('(select count(*) from follows as f where f.user_id = u.id) as following_count'),
+      k.raw(`${followCount('target_id', 'user_id')} as followers_count`),
+      k.raw(`${followCount('user_id', 'target_id')} as following_count`),
     )
 
 /** Selects users `u` with their account `a` and primary address `e`. */

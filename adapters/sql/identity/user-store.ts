@@ -2,6 +2,7 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { UserId } from '../../../core/kernel/ids.ts'
 import { accountNameKey } from '../../../core/kernel/ids.ts'
 import { mapPage, pageOffset } from '../../../core/kernel/page.ts'
+import { rowsFor } from '../kit/fragments.ts'
 import { maySee } from '../../../core/identity/types.ts'
 import type { UserStore } from '../../../core/identity/ports.ts'
 import { UserNameTaken } from '../../../core/identity/ports.ts'
@@ -40,13 +41,17 @@ const columnsOf = (user: Omit<User, 'id' | 'primaryEmail' | 'avatarDigest' | 'fo
   description: user.description,
 })
 
-const freshUser = (user: NewUser) =>
+/** What a new user begins with, where the deployment decides. */
+export type FreshUser = Pick<User, 'hideEmail' | 'language'>
+
+const ordinary: FreshUser = { hideEmail: true, language: 'en-US' }
+
+const freshUser = (user: NewUser, fresh: FreshUser) =>
   columnsOf({
     ...user,
+    ...fresh,
     prohibitLogin: false,
     allowCreateOrganization: true,
-    hideEmail: true,
-    language: 'en-US',
     theme: '',
     diffViewStyle: '',
     hideActivity: false,
@@ -67,8 +72,8 @@ const finding = (s: Statements, lists: ListStatements, runner: SqlRunner): Pick<
   },
   async byIds(ids) {
     if (ids.length === 0) return []
-    const { statement, binds } = s.byIds(ids)
-    const found = new Map((await runner.all<UserRow>(statement, binds)).map((row) => [Number(row.id), userOf(row)]))
+    const rows = await rowsFor<UserRow>(runner, s.byIds, ids)
+    const found = new Map(rows.map((row) => [Number(row.id), userOf(row)]))
     return ids.flatMap((id) => found.get(id) ?? [])
   },
   async byLogin(login) {
@@ -115,7 +120,7 @@ const searching = (s: Statements, matchesFor: ReturnType<typeof searchStatements
 
 const nameTaken = () => left(UserNameTaken('This name is already in use by a user or an organization.'))
 
-const naming = (s: Statements, terms: SearchTerms, runner: SqlRunner): Pick<UserStore, 'insert' | 'rename'> => {
+const naming = (s: Statements, terms: SearchTerms, fresh: FreshUser, runner: SqlRunner): Pick<UserStore, 'insert' | 'rename'> => {
   const insertAccount = async (user: NewUser): Promise<UserId | undefined> => {
     const key = accountNameKey(user.login)
     try {
@@ -145,7 +150,7 @@ const naming = (s: Statements, terms: SearchTerms, runner: SqlRunner): Pick<User
     async insert(user) {
       const id = await insertAccount(user)
       if (id === undefined) return nameTaken()
-      await runner.run(s.insertUser, { id, phc: user.passwordPhc, at: user.createdAt.getTime(), ...freshUser(user) })
+      await runner.run(s.insertUser, { id, phc: user.passwordPhc, at: user.createdAt.getTime(), ...freshUser(user, fresh) })
       await terms.learnUser(id)
       return right(id)
     },
@@ -153,7 +158,7 @@ const naming = (s: Statements, terms: SearchTerms, runner: SqlRunner): Pick<User
 }
 
 /** Users on SQL. Statements are composed once; the store is bound to the pool or to a transaction. */
-export const makeSqlUserStore = (db: SqlDatabase): ((runner: SqlRunner) => UserStore) => {
+export const makeSqlUserStore = (db: SqlDatabase, fresh: FreshUser = ordinary): ((runner: SqlRunner) => UserStore) => {
   const s = userStatements(db)
   const lists = userListStatements(db)
   const matchesFor = searchStatements(db)
@@ -165,7 +170,7 @@ export const makeSqlUserStore = (db: SqlDatabase): ((runner: SqlRunner) => UserS
     return {
       ...found,
       ...searching(s, matchesFor, runner, byIds),
-      ...naming(s, terms, runner),
+      ...naming(s, terms, fresh, runner),
       async lock(id) {
         return (await runner.first(s.lock, { id })) === undefined ? undefined : byId(id)
       },

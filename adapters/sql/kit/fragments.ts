@@ -35,6 +35,21 @@ export const chunksOf = (ids: readonly number[]): readonly (readonly number[])[]
     ids.slice(index * longestList, (index + 1) * longestList),
   )
 
+/** Returns the rows of a padded list for any number of ids, which must differ: 500 ids take one statement. */
+export const rowsFor = async <Row>(
+  runner: SqlRunner,
+  list: ReturnType<typeof paddedList>,
+  ids: readonly number[],
+  binds: Readonly<Record<string, Bind>> = {},
+): Promise<readonly Row[]> => {
+  const rows: Row[] = []
+  for (const chunk of chunksOf(ids)) {
+    const { statement, binds: listed } = list(chunk)
+    for (const row of await runner.all<Row>(statement, { ...listed, ...binds })) rows.push(row)
+  }
+  return rows
+}
+
 /**
  * Deletes the rows whose ids `ids` selects, one by one, by `remove`, whose binds are those of `ids` and `id`. Returns the
  * number of deleted rows. A delete by another column may scan a table that is still small and then wait for rows of others:

@@ -1,10 +1,10 @@
 import type { Knex } from 'knex'
 import type { Page, PageRequest } from '../../../core/kernel/page.ts'
-import { pageOffset } from '../../../core/kernel/page.ts'
+import { maxListRows, pageOffset } from '../../../core/kernel/page.ts'
 import type { Bind, Num, Params, SqlDatabase, SqlRunner, Statement } from './statement.ts'
 
 /** Counting stops here: an exact number of more rows is of no use and costs a scan. */
-export const countCap = 10_000
+export const countCap = maxListRows
 
 /** Counts the rows of a query, up to one beyond the cap. */
 export const countOf = (k: Knex, rows: Knex.QueryBuilder, cap = countCap): Knex.QueryBuilder =>

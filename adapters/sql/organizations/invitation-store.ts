@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import type { OrgId, TeamId, UserId } from '../../../core/kernel/ids.ts'
 import type { Invitation, InvitationId, InvitationStore } from '../../../core/organizations/invitations/ports.ts'
 import type { MembershipRole } from '../../../core/organizations/types.ts'
-import { listSlots, paddedList } from '../kit/fragments.ts'
+import { listSlots, paddedList, rowsFor } from '../kit/fragments.ts'
 import { insertRows } from '../kit/insert-rows.ts'
 import type { CountRow } from '../kit/page-query.ts'
 import { countOf, pageQuery } from '../kit/page-query.ts'
@@ -102,14 +102,9 @@ export const makeSqlInvitationStore = (db: SqlDatabase): ((runner: SqlRunner) =>
   const [r, w] = [reads(db), writes(db)]
   const withTeams = async (runner: SqlRunner, rows: readonly InvitationRow[]): Promise<readonly Invitation[]> => {
     if (rows.length === 0) return []
-    const { statement, binds } = r.teams(rows.map((row) => Number(row.id)))
-    const teams = await runner.all<{ invitation_id: Num; team_id: Num }>(statement, binds)
-    return rows.map((row) =>
-      invitationOf(
-        row,
-        teams.filter((team) => Number(team.invitation_id) === Number(row.id)).map((team) => Number(team.team_id) as TeamId),
-      ),
-    )
+    const teams = await rowsFor<{ invitation_id: Num; team_id: Num }>(runner, r.teams, rows.map((row) => Number(row.id)))
+    const ofInvitation = Map.groupBy(teams, ({ invitation_id }) => Number(invitation_id))
+    return rows.map((row) => invitationOf(row, (ofInvitation.get(Number(row.id)) ?? []).map((team) => Number(team.team_id) as TeamId)))
   }
   return (runner) => ({
     async list(orgId, now, page) {

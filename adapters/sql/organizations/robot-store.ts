@@ -4,7 +4,7 @@ import { accountNameKey } from '../../../core/kernel/ids.ts'
 import type { OrgId, TeamId, UserId } from '../../../core/kernel/ids.ts'
 import type { NewRobot, Robot, RobotStore } from '../../../core/organizations/ports.ts'
 import { robotLogin, RobotNameTaken } from '../../../core/organizations/ports.ts'
-import { listSlots, paddedList } from '../kit/fragments.ts'
+import { listSlots, paddedList, rowsFor } from '../kit/fragments.ts'
 import type { CountRow } from '../kit/page-query.ts'
 import { countOf, pageQuery } from '../kit/page-query.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
@@ -99,9 +99,9 @@ export const makeSqlRobotStore = (db: SqlDatabase): ((runner: SqlRunner) => Robo
   const [r, w] = [reads(db), writes(db)]
   const withTeams = async (runner: SqlRunner, orgId: OrgId, rows: readonly RobotRow[]): Promise<readonly Robot[]> => {
     if (rows.length === 0) return []
-    const { statement, binds } = r.teams(rows.map((row) => Number(row.id)))
-    const teams = await runner.all<{ user_id: Num; team_id: Num }>(statement, { ...binds, orgId })
-    const teamsOf = (id: Num) => teams.filter((team) => Number(team.user_id) === Number(id)).map((team) => Number(team.team_id) as TeamId)
+    const teams = await rowsFor<{ user_id: Num; team_id: Num }>(runner, r.teams, rows.map((row) => Number(row.id)), { orgId })
+    const ofRobot = Map.groupBy(teams, ({ user_id }) => Number(user_id))
+    const teamsOf = (id: Num) => (ofRobot.get(Number(id)) ?? []).map((team) => Number(team.team_id) as TeamId)
     return rows.map((row) => robotOf(row, teamsOf(row.id)))
   }
   const insert = async (runner: SqlRunner, { orgId, orgName, name, description, createdAt }: NewRobot): Promise<UserId> => {

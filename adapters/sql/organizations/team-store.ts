@@ -12,7 +12,7 @@ import { teamNameKey } from '../../../core/organizations/types.ts'
 import type { EntryBind } from '../authz/access-context.ts'
 import { entryBinds, whereEntryAllowed } from '../authz/access-context.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
-import { listSlots, paddedList } from '../kit/fragments.ts'
+import { listSlots, paddedList, rowsFor } from '../kit/fragments.ts'
 import { insertRows } from '../kit/insert-rows.ts'
 import type { Shown } from '../kit/page-query.ts'
 import { pageQuery } from '../kit/page-query.ts'
@@ -97,7 +97,11 @@ const peopleOf = (k: Knex, p: Params<'id'>): Knex.QueryBuilder =>
 
 const memberReads = (db: SqlDatabase) => ({
   members: pageQuery(db, peopleOf, (_, rows, cut) => cut(rows.join('accounts as a', 'a.id', 'm.user_id').select('m.user_id').orderBy('a.lower_name'))),
-  firstMembers: db.prepare((k, p: Params<'id' | 'limit'>) => k('team_members').where('team_id', p('id')).select('user_id').limit(p('limit'))),
+  standing: db.prepare((k, p: Params<'id' | 'userId'>) => {
+    const acts = '(u.is_active = 1 and u.prohibit_login = 0)'
+    const most = (value: string, isSelf: boolean) => k.raw(`max(case when m.user_id ${isSelf ? '=' : '<>'} ? then ${value} else 0 end)`, [p('userId')])
+    return peopleOf(k, p).select({ self_acts: most(acts, true), other_acts: most(acts, false), has_other: most('1', false) })
+  }),
   hasMember: db.prepare((k, p: Params<'id' | 'userId'>) =>
     k('team_members').where('team_id', p('id')).where('user_id', p('userId')).select('user_id'),
   ),
@@ -147,7 +151,7 @@ export const teamStatements = (db: SqlDatabase): TeamStatements => ({ ...reads(d
 
 type Binds = Readonly<Record<string, Bind>>
 type Reading = 'findById' | 'list' | 'search' | 'listOfUser' | 'listOfMember' | 'findByPermission' | 'rolePermissions'
-type Members = 'listMembers' | 'hasMember' | 'countMembers' | 'addMember' | 'removeMember'
+type Members = 'listMembers' | 'hasMember' | 'staysLedWithout' | 'addMember' | 'removeMember'
 
 interface RolePermissionRow {
   readonly id: Num
@@ -164,9 +168,9 @@ export const makeSqlTeamStore = (db: SqlDatabase): ((runner: SqlRunner) => TeamS
 /** Reads the roles of all the teams in one query. Each row is returned with its team. */
 const withRoles = async <Row extends TeamRow>(s: TeamStatements, runner: SqlRunner, rows: readonly Row[]): Promise<readonly { readonly row: Row; readonly team: Team }[]> => {
   if (rows.length === 0) return []
-  const { statement, binds } = s.rolesOf(rows.map((row) => Number(row.id)))
-  const attached = await runner.all<{ team_id: Num; role_id: Num }>(statement, binds)
-  const rolesOf = (id: Num) => attached.filter(({ team_id }) => Number(team_id) === Number(id)).map(({ role_id }) => Number(role_id) as RoleId)
+  const attached = await rowsFor<{ team_id: Num; role_id: Num }>(runner, s.rolesOf, rows.map((row) => Number(row.id)))
+  const ofTeam = Map.groupBy(attached, ({ team_id }) => Number(team_id))
+  const rolesOf = (id: Num) => (ofTeam.get(Number(id)) ?? []).map(({ role_id }) => Number(role_id) as RoleId)
   return rows.map((row) => ({ row, team: teamOf(row, rolesOf(row.id)) }))
 }
 
@@ -216,8 +220,9 @@ const members = (s: TeamStatements, runner: SqlRunner): Pick<TeamStore, Members>
   async hasMember(id, userId) {
     return (await runner.first(s.hasMember, { id, userId })) !== undefined
   },
-  async countMembers(id, limit) {
-    return (await runner.all(s.firstMembers, { id, limit })).length
+  async staysLedWithout(id, userId) {
+    const found = await runner.first<{ readonly self_acts: Num; readonly other_acts: Num; readonly has_other: Num }>(s.standing, { id, userId })
+    return Number(found?.other_acts ?? 0) === 1 || (Number(found?.self_acts ?? 0) === 0 && Number(found?.has_other ?? 0) === 1)
   },
   async addMember(team, userId, at) {
     await runner.run(s.addMember, { id: team.id, orgId: team.orgId, userId, at: at.getTime() })

@@ -30,12 +30,10 @@ type ShownContract = (typeof Contract)['_A']
 const dateOf = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(0, 10)
 const row = ({ id, state, start, end, product, name }: ShownContract): string => `${String(id).padEnd(6)}  ${state.padEnd(9)}  ${dateOf(start)}  ${dateOf(end)}  ${product}  ${name}`
 
-const mostShown = 50
-
 /** Shows the contracts of an account. */
 export const contractsList = (context: CommandContext, options: ContractOptions): Promise<ExitCode> =>
   onServer(context, options, async ({ client }) => {
-    const answer = await client.call(listContracts, { query: definedFields({ org: options.account }), page: { page: 1, limit: mostShown } })
+    const answer = await client.call(listContracts, { query: definedFields({ org: options.account }) })
     if (!answer.ok) return told(context, answer.error.message)
     const { items, total } = answer.value
     if (options.json === true) printJson(context, items)
@@ -72,7 +70,7 @@ export const contractsShow = (context: CommandContext, options: ContractOptions,
     const asked = { params: { id }, query: definedFields({ org: options.account }) }
     const contract = await client.call(getContract, asked)
     if (!contract.ok) return told(context, contract.error.message)
-    const clusters = await client.call(listContractClusters, { ...asked, page: { page: 1, limit: mostShown } })
+    const clusters = await client.call(listContractClusters, asked)
     if (!clusters.ok) return told(context, clusters.error.message)
     const { items, total } = clusters.value
     if (options.json === true) printJson(context, { ...contract.value, clusters: items })
@@ -122,7 +120,7 @@ export const contractsLicenses = (context: CommandContext, options: ServerOption
   onServer(context, options, async ({ client }) => {
     const id = idOf(context, text)
     if (id === undefined) return 2
-    const answer = await client.call(listAnyLicenses, { params: { id }, page: { page: 1, limit: mostShown } })
+    const answer = await client.call(listAnyLicenses, { params: { id } })
     if (!answer.ok) return told(context, answer.error.message)
     const { items, total } = answer.value
     const now = systemClock.now()

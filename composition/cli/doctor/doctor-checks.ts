@@ -64,6 +64,10 @@ export const checkListeners = async ({ listen, opsListen }: Pick<Settings, 'list
   return problems.length > 0 ? problems : [ok('listeners', `${addresses.map(({ address }) => showAddress(address)).join(' and ')} are addresses of this machine.`)]
 }
 
+/** Warns of a deployment that accepts leaked passwords. */
+export const checkPasswordList = ({ passwordList }: Pick<Settings, 'passwordList'>): readonly Finding[] =>
+  passwordList === 'on' ? [] : [warning('passwords', 'Common passwords are accepted, which attackers try first. Remove MOORAGE_PASSWORD_LIST=off unless another system checks passwords.')]
+
 const leastFreeBytes = 512 * 1024 * 1024
 
 export const checkDataFolder = ({ dataDir }: Settings): Finding => {

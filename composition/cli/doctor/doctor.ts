@@ -3,7 +3,20 @@ import { configOf, printJson } from '../command-context.ts'
 import type { LoadedConfig } from '../../config/config.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { Finding } from './doctor-checks.ts'
-import { checkBus, checkExtIdp, checkDatabase, checkDataFolder, checkKeyring, checkListeners, checkNode, checkOpenFiles, checkTempFolder, checkTls, checkMail } from './doctor-checks.ts'
+import {
+  checkBus,
+  checkExtIdp,
+  checkDatabase,
+  checkDataFolder,
+  checkKeyring,
+  checkListeners,
+  checkNode,
+  checkOpenFiles,
+  checkPasswordList,
+  checkTempFolder,
+  checkTls,
+  checkMail,
+} from './doctor-checks.ts'
 import { describeDeployment } from '../deployment.ts'
 import { checkHelm } from '../helm.ts'
 import { StartRefused } from '../../boot.ts'
@@ -43,6 +56,7 @@ const findingsOf = async (context: CommandContext, options: CommonOptions): Prom
     ...database,
     await checkBus(settings),
     ...checkExtIdp(settings),
+    ...checkPasswordList(settings),
     await checkMail(settings),
     await checkHelm(settings),
   ]

@@ -36,9 +36,11 @@ export const tasksList = (context: CommandContext, options: ListOptions): Promis
     }
     const answer = await client.call(listTasks, { query, page: { page: 1, limit: Number.isInteger(limit) ? limit : 20 } })
     if (!answer.ok) return told(context, answer.error.message)
-    if (options.json === true) printJson(context, answer.value.items)
-    else if (answer.value.items.length === 0) context.say('The task does not exist.')
-    else for (const task of answer.value.items) context.print(printable(row(task)))
+    const { items, total } = answer.value
+    if (options.json === true) printJson(context, items)
+    else if (items.length === 0) context.say('There is no such task.')
+    else for (const task of items) context.print(printable(row(task)))
+    if (total > items.length) context.say(`${items.length} of ${total} tasks are shown.`)
     return 0
   })
 

@@ -7,6 +7,7 @@ import type { Page, PageRequest } from '../../../core/kernel/page.ts'
 import type { Binary, CookieChange, Streamed, Versioned } from '../../../plugins/kit/reply.ts'
 import { JsonText, NoContent, Redirect, YamlAnswer } from '../../../plugins/kit/reply.ts'
 import type { Route } from '../../../plugins/kit/route.ts'
+import { shapeOf } from '../../../plugins/kit/unknown-fields.ts'
 import type { BinderDeps } from '../binder-deps.ts'
 import { entityTag, noneMatch } from '../request/conditional.ts'
 import { setCookieHeader } from '../request/credentials.ts'
@@ -68,11 +69,13 @@ const redirected = (route: Route, context: RequestContext, { status, path }: Red
   body: undefined,
 })
 
+/** Converts a handler's result to an answer. A long list takes several turns of the event loop. */
+export type Reply = (result: unknown, context: RequestContext, request: PageRequest) => Answer | Promise<Answer>
+
+type ReplyDeps = Pick<BinderDeps, 'secureCookies' | 'pauseInLongTurn' | 'names'>
+
 /** Returns the function that converts a handler's result to an answer, as the route declares it. */
-export const makeReply = (
-  route: Route,
-  deps: Pick<BinderDeps, 'secureCookies'>,
-): ((result: unknown, context: RequestContext, request: PageRequest) => Answer) => {
+export const makeReply = (route: Route, deps: ReplyDeps): Reply => {
   const answer = makeDeclaredReply(route, deps)
   const { redirects, isYamlToo, isJsonTextToo, isEmptyToo } = route.ok
   if (redirects === undefined && isYamlToo !== true && isJsonTextToo !== true && isEmptyToo !== true) return answer
@@ -84,12 +87,31 @@ export const makeReply = (
   }
 }
 
-const makeDeclaredReply = (
-  route: Route,
-  deps: Pick<BinderDeps, 'secureCookies'>,
-): ((result: unknown, context: RequestContext, request: PageRequest) => Answer) => {
+/** Returns the function that encodes the value, or an item, of a route's answer. */
+const encoderOf = ({ ok: { codec } }: Route, { names }: ReplyDeps): ((value: unknown) => unknown) => {
+  const plain = (value: unknown): unknown => (codec as t.Any).encode(value)
+  const shape = names === undefined || codec === undefined ? undefined : shapeOf(codec)
+  return names === undefined || shape === undefined ? plain : (value) => names.withOtherFields(shape, plain(value))
+}
+
+/** Items that are encoded and written as text in one step. */
+const itemsInStep = 100
+
+/** Returns the text of a list and of the object around it. Other requests are answered between the steps. */
+const listText = async ({ ok }: Route, encode: (item: unknown) => unknown, items: readonly unknown[], { pauseInLongTurn }: ReplyDeps): Promise<string> => {
+  const texts: string[] = []
+  for (let from = 0; from < items.length; from += itemsInStep) {
+    texts.push(toWireJson(items.slice(from, from + itemsInStep).map(encode)).slice(1, -1))
+    await pauseInLongTurn()
+  }
+  const text = `[${texts.join(',')}]`
+  if (ok.envelope === undefined) return text
+  return `${toWireJson(ok.envelope.constants).slice(0, -1)},${toWireJson(ok.envelope.key)}:${text}}`
+}
+
+const makeDeclaredReply = (route: Route, deps: ReplyDeps): Reply => {
   const { ok } = route
-  const encode = (value: unknown): unknown => (ok.codec as t.Any).encode(value)
+  const encode = encoderOf(route, deps)
   switch (ok.kind) {
     case 'json':
       return (result, context) => tagged(route, encode(result), undefined, {}, context.makesToken)
@@ -99,11 +121,13 @@ const makeDeclaredReply = (
         return tagged(route, encode(value), version, {})
       }
     case 'list':
-      return (result, context, request) => {
+      return async (result, context, request) => {
         const page = result as Page<unknown>
+        const headers = pageHeaders(context.ownAddress.url + context.path, context.params, request, page)
+        if (page.items.length > itemsInStep) return tagged(route, new JsonText(await listText(route, encode, page.items, deps)), undefined, headers)
         const items = page.items.map(encode)
         const value = ok.envelope === undefined ? items : { ...ok.envelope.constants, [ok.envelope.key]: items }
-        return tagged(route, value, undefined, pageHeaders(context.ownAddress.url + context.path, context.params, request, page))
+        return tagged(route, value, undefined, headers)
       }
     case 'cookies':
       return (result, context) => {

@@ -114,11 +114,29 @@ const leavesUnreadBody = (req: IncomingMessage): boolean => {
 const sessionHeaders = ({ setCookies }: RequestContext, answer: Answer): Record<string, string | string[]> =>
   setCookies.length === 0 ? {} : { 'Set-Cookie': mergedCookies(setCookies, answer.headers['Set-Cookie']), 'Cache-Control': 'no-store' }
 
+/** The limit in characters of the names of ignored fields, which are the caller's. */
+const longestNames = 1024
+/** Encoded, a character has at most nine. */
+const longestName = 100
+
+/** Names the fields that were ignored. A name is percent-encoded, so that it cannot contain a separator. */
+const ignoredHeaders = ({ ignoredFields = [] }: RequestContext, { status }: Answer): Record<string, string> => {
+  if (ignoredFields.length === 0 || status >= 400) return {}
+  let names = ''
+  for (const field of ignoredFields) {
+    const name = `${names === '' ? '' : ', '}${encodeURIComponent(field.slice(0, longestName).toWellFormed())}`
+    if (names.length + name.length > longestNames) break
+    names += name
+  }
+  return { 'X-Ignored-Fields': names }
+}
+
 type SentHeaders = Record<string, string | string[] | number>
 
 const headersOf = (context: RequestContext, answer: Answer): SentHeaders => ({
   ...securityHeaders,
   'X-Request-Id': context.requestId,
+  ...ignoredHeaders(context, answer),
   ...(answer.headers as Record<string, string | string[]>),
   ...sessionHeaders(context, answer),
 })

@@ -1,8 +1,9 @@
 import type * as t from 'io-ts'
 import { noteOf, optionalInner, repeatedItem } from '../../../plugins/kit/codecs.ts'
 import type { Route, StreamRoute } from '../../../plugins/kit/route.ts'
-import { defaultPageLimit, maxPageLimit } from '../../../core/kernel/page.ts'
-import { propsOf } from '../request/decode.ts'
+import { defaultPageLimit, maxListRows, maxPageLimit } from '../../../core/kernel/page.ts'
+import { shapeOf } from '../../../plugins/kit/unknown-fields.ts'
+import { propsOf, strictParameter } from '../request/decode.ts'
 import type { Schema, SchemaRegistry } from './schema.ts'
 import { schemaOf } from './schema.ts'
 
@@ -21,16 +22,33 @@ export type ParameterRef = Parameter | { readonly $ref: string }
 
 /** Parameters that many operations share. */
 export const sharedParameters: Readonly<Record<string, Parameter>> = {
-  Page: { name: 'page', in: 'query', description: 'The page of the list, from 1. An invalid number is read as 1.', schema: { type: 'integer' } },
+  Page: {
+    name: 'page',
+    in: 'query',
+    description: 'The page of the list, from 1. An invalid number is read as 1. A page after the last one is empty.',
+    schema: { type: 'integer' },
+  },
   Limit: {
     name: 'limit',
     in: 'query',
-    description: `The number of items per page: ${defaultPageLimit} by default, ${maxPageLimit} at most. An invalid number is read as ${defaultPageLimit}, a larger number as ${maxPageLimit}.`,
+    description: `The number of items per page: ${maxPageLimit} at most. Without \`page\` and \`limit\` the response is the whole list, up to ${maxListRows} items. With \`page\` alone, or an invalid number, it is ${defaultPageLimit}; a larger number is read as ${maxPageLimit}. \`X-Per-Page\` is the number that was used.`,
+    schema: { type: 'integer' },
+  },
+  PagedLimit: {
+    name: 'limit',
+    in: 'query',
+    description: `The number of items per page: ${defaultPageLimit} by default, ${maxPageLimit} at most. An invalid number is read as ${defaultPageLimit}, a larger number as ${maxPageLimit}. \`X-Per-Page\` is the number that was used.`,
     schema: { type: 'integer' },
   },
   Sudo: { name: 'Sudo', in: 'header', description: 'The user on whose behalf a site admin acts. The query parameter `sudo` has the same effect.', schema: { type: 'string' } },
   Csrf: { name: 'X-Csrf-Token', in: 'header', description: 'With a session cookie: the value of the cookie `_csrf`.', schema: { type: 'string' } },
   OneTimeCode: { name: 'X-OTP', in: 'header', description: 'The one-time code, if two-factor authentication is on.', schema: { type: 'string', pattern: '^[0-9]{6}$' } },
+  Strict: {
+    name: strictParameter,
+    in: 'query',
+    description: 'Refuse the request if its body has a field that the route does not know. Otherwise such fields are ignored, and `X-Ignored-Fields` names them, except that a name of six letters or more that differs from a known, absent one only in case, separators or one letter is refused in any case.',
+    schema: { type: 'boolean', default: false },
+  },
   IdempotencyKey: {
     name: 'Idempotency-Key',
     in: 'header',
@@ -98,6 +116,9 @@ export const honoursIfMatch = ({ method, ok, honoursIfMatch: isSaid }: Route): b
 /** Reports whether an Idempotency-Key limits the route's effect to at most once. */
 export const isKeyed = (route: Route): boolean => route.method !== 'GET' && route.ok.kind !== 'cookies' && route.access.kind !== 'public'
 
+/** Reports whether a body of this route may have fields that are ignored. */
+export const ignoresFields = ({ body }: Route): boolean => body !== undefined && shapeOf(body.codec) !== undefined
+
 /** Reports whether a site admin may act as another user. Public routes and routes that require the password accept the header too. */
 export const honoursSudo = (route: Route): boolean => route.refusesSudo !== true
 
@@ -113,11 +134,12 @@ const sharedOf = (route: Route): readonly ParameterRef[] => {
   const isPagedHere = route.ok.kind === 'list' && declared['page'] === undefined
   return [
     ...(route.ok.kind === 'feed' ? [shared('LastEventId')] : []),
-    ...(isPagedHere ? [shared('Page'), shared('Limit')] : []),
+    ...(isPagedHere ? [shared('Page'), shared(route.ok.isPaged === true ? 'PagedLimit' : 'Limit')] : []),
     ...(honoursSudo(route) ? [shared('Sudo')] : []),
     ...(kind === 'password' ? [shared('OneTimeCode')] : []),
     ...(kind !== 'public' && kind !== 'password' && (isUnsafe(route.method) || route.makesToken === true) ? [shared('Csrf')] : []),
     ...(honoursIfMatch(route) ? [shared('IfMatch')] : []),
+    ...(ignoresFields(route) ? [shared('Strict')] : []),
     ...(isKeyed(route) ? [shared('IdempotencyKey')] : []),
   ]
 }

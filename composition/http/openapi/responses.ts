@@ -7,7 +7,7 @@ import type { ReplySpec } from '../../../plugins/kit/reply.ts'
 import type { Route, StreamRoute } from '../../../plugins/kit/route.ts'
 import type { Dialect } from '../answer/failure-response.ts'
 import { statusOfFailure } from '../answer/failure-response.ts'
-import { honoursSudo, isKeyed, pathNames, refusesIfMatch } from './parameters.ts'
+import { honoursSudo, ignoresFields, isKeyed, pathNames, refusesIfMatch } from './parameters.ts'
 import type { Schema, SchemaRegistry } from './schema.ts'
 import { schemaOf } from './schema.ts'
 
@@ -29,9 +29,11 @@ export const sharedHeaders: Readonly<Record<string, Header>> = {
   ETag: always(text('Changes with the body. A request with it in `If-None-Match` returns 304 while the body is unchanged.')),
   'ETag-Tokenless': text('Changes with the body. A response with a newly created token has no ETag and is never 304.'),
   'ETag-Version': always(text('The version of the object, for `If-Match`.')),
-  Link: text('The next, last, first and previous page. Absent if there is one page, or if the query is too long to repeat.'),
+  Link: text('The next, last, first and previous page. The last page is named if it is known. Absent if all items are in the response, or if the query is too long to repeat.'),
   'X-Total-Count': always(number('The number of items of the whole list.')),
+  'X-Per-Page': number('The number of items per page that was used: that of `limit`, up to the maximum. Absent if the whole list was asked for.'),
   'X-Total-Count-Capped': { description: 'Set if the list has more items than were counted.', schema: { const: 'true' } },
+  'X-Ignored-Fields': text('The fields of the body that the route does not know and that were ignored: paths, percent-encoded and separated by commas, at most 20. Absent if there are none.'),
   'Set-Cookie': text('The cookies that change.'),
   'Set-Cookie-Session': text('The cookies of a session that a remembered login has opened on this request, or their end.'),
   Location: always(text('The address of the resource.')),
@@ -64,7 +66,7 @@ const rate = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']
 const headersOfKind: Readonly<Record<ReplySpec<unknown>['kind'], readonly string[]>> = {
   json: [],
   versioned: ['ETag-Version'],
-  list: ['Link', 'X-Total-Count', 'X-Total-Count-Capped'],
+  list: ['Link', 'X-Total-Count', 'X-Total-Count-Capped', 'X-Per-Page'],
   empty: [],
   cookies: ['Set-Cookie'],
   text: [],
@@ -84,6 +86,7 @@ const okHeaders = (route: Route): Headers =>
     // A route that sets cookies documents them itself.
     ...(route.ok.kind === 'cookies' ? [] : ['Set-Cookie-Session']),
     ...headersOfKind[route.ok.kind],
+    ...(ignoresFields(route) ? ['X-Ignored-Fields'] : []),
     ...(isKeyed(route) ? ['Idempotency-Replayed'] : []),
     ...(route.ok.kind === 'feed' ? [] : [...rate, 'X-Token-Expiration', 'X-Sudo-By']),
   )

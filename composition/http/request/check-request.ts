@@ -77,8 +77,9 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route) => {
     const read = await readRouteBody(req, route)
     if (!read.ok) return left(refusal(read.refusal.status, read.refusal.code, read.refusal.message))
     context.bytesIn = read.text?.length ?? 0
-    const body = decodeBody(route, read.text, context.params)
+    const body = decodeBody(route, read.text, context.params, deps.names)
     if (isLeft(body)) return body
+    context.ignoredFields = body.right.ignored.map(({ path }) => path)
     const current = performance.now() - provenAtMs > provenForMs ? await authenticateAgain(req, context) : grant
     if (isLeft(current)) return current
     const unspent = await spendCode(req, context, route.access)
@@ -87,9 +88,9 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route) => {
       input: {
         params: params.right,
         query: query.right,
-        body: body.right,
+        body: body.right.value,
         grant: current.right as never,
-        page: pageRequest(context.params),
+        page: pageRequest(context.params, route.ok.isPaged !== true),
         expectedVersion: expectedVersion.right,
         ...(context.makesToken === true ? { makesToken: true } : {}),
       },

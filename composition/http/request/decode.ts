@@ -5,7 +5,10 @@ import type { ParsedJson } from '../../../core/kernel/json.ts'
 import { isObject, maxJsonDepth, parseJson, reservedKey } from '../../../core/kernel/json.ts'
 import { jsonFault } from '../../../core/kernel/json-fault.ts'
 import { optionalInner, repeatedItem } from '../../../plugins/kit/codecs.ts'
+import type { Names } from '../../../plugins/kit/names.ts'
 import type { Route } from '../../../plugins/kit/route.ts'
+import type { UnknownField } from '../../../plugins/kit/unknown-fields.ts'
+import { shapeOf, unknownFields } from '../../../plugins/kit/unknown-fields.ts'
 import type { Refusal } from '../answer/failure-response.ts'
 import { noSuchPath, refusal } from '../answer/failure-response.ts'
 
@@ -136,22 +139,40 @@ export const decodeQuery = (route: Route, params: URLSearchParams): Either<Refus
   return left(refusal(400, 'InvalidQuery', `The query is not valid: ${errors.join('; ')}.`, { errors }))
 }
 
+/** The parameter with which a request asks that no field is ignored. */
+export const strictParameter = 'strict'
+const isStrict = (params: URLSearchParams): boolean => ['true', '1'].includes(params.get(strictParameter) ?? '')
+
+const described = ({ path, meant }: UnknownField): string =>
+  `${path.slice(0, 200)} is not a known field${meant === undefined ? '' : `; did you mean ${meant}?`}`
+
+/** A decoded body, and the fields that were ignored in it. */
+export interface DecodedBody {
+  readonly value: unknown
+  readonly ignored: readonly UnknownField[]
+}
+
 /**
  * Decodes the body as the route declares it. Returns 400 when it is not JSON, and 422 when it does not decode, or the
- * statuses that the route declares instead.
+ * statuses that the route declares instead. A field that the route does not know is ignored, unless it is probably a known one that is
+ * misspelt, or `strict=true` is in the query.
  */
-export const decodeBody = (route: Route, text: string | undefined, params: URLSearchParams): Either<Refusal, unknown> => {
+export const decodeBody = (route: Route, text: string | undefined, params: URLSearchParams, names: Names | undefined): Either<Refusal, DecodedBody> => {
   const spec = route.body
-  if (spec === undefined) return right(undefined)
+  if (spec === undefined) return right({ value: undefined, ignored: [] })
   const parsed = text === undefined ? { ok: true as const, value: spec.whenAbsent } : parseJson(text)
   if (!parsed.ok) return left(unparsed(spec, parsed, text ?? ''))
-  const value = spec.orQuery === true ? withQueryKeys(parsed.value, Object.keys(propsOf(spec.codec)), params) : parsed.value
+  const shape = shapeOf(spec.codec)
+  const sent = names === undefined ? parsed.value : names.withOwnFields(shape, parsed.value)
+  const value = spec.orQuery === true ? withQueryKeys(sent, Object.keys(propsOf(spec.codec)), params) : sent
   const isFree = Object.keys(propsOf(spec.codec)).length === 0
   const restriction = isObject(value) && !isFree ? unmetRestriction(route, spec.codec, (key) => value[key]) : undefined
   if (restriction !== undefined) return left(unmet(spec.refusedAs === 400 ? 400 : 422, 'InvalidBody', restriction))
+  const unknown = unknownFields(shape, value)
+  const refused = isStrict(params) ? unknown : unknown.filter(({ meant }) => meant !== undefined)
   const decoded = decodeWith(spec.codec, value)
-  if (decoded.ok) return right(decoded.value)
-  const { errors } = decoded
+  if (decoded.ok && refused.length === 0) return right({ value: decoded.value, ignored: unknown })
+  const errors = [...refused.map(described), ...(decoded.ok ? [] : decoded.errors)]
   const [body, isMissing] = spec.orQuery === true ? ['body or query', value === undefined] : ['body', text === undefined && spec.whenAbsent === undefined]
   const problem = isMissing ? `The request needs a JSON ${body}` : `The ${body} is not valid`
   return left(refusal(spec.refusedAs ?? 422, 'InvalidBody', `${problem}: ${errors.join('; ')}.`, { errors }))

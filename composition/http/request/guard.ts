@@ -138,9 +138,11 @@ export const makeDialectAt = (routes: readonly AssembledRoute[]): DialectAt => {
 }
 
 /** The router decodes what it matches, which the receiver of a stream route does itself. */
-const routed = ({ path, query, below }: RequestContext): string => {
+const routed = ({ path, query, params, method, below }: RequestContext, names: BinderDeps['names'], hasContentType: boolean): string => {
   if (below !== undefined) return path.slice(0, below.from)
-  return query === '' ? path : `${path}?${query}`
+  const own = names?.ownPath({ path, isReadWithContentType: reading.includes(method) && hasContentType }) ?? path
+  names?.addOwnParameters(params)
+  return query === '' ? own : `${own}?${query}`
 }
 
 const isUnder = (path: string, root: string): boolean => path === root || path.startsWith(`${root}/`)
@@ -150,7 +152,7 @@ const isUnder = (path: string, root: string): boolean => path === root || path.s
  * and throws on an invalid one. It returns true when a declared route may follow. It must never throw.
  */
 export const makeFirst = (
-  deps: Pick<BinderDeps, 'accessLog' | 'docsUrl' | 'log' | 'secureCookies'> & { readonly dialectAt: DialectAt },
+  deps: Pick<BinderDeps, 'accessLog' | 'docsUrl' | 'log' | 'names' | 'secureCookies'> & { readonly dialectAt: DialectAt },
   guard: (req: IncomingMessage) => Guarded,
   roots: readonly string[],
   pages: Pages,
@@ -187,7 +189,7 @@ export const makeFirst = (
       }
     }
     // The checked target is the routed one. HEAD is routed as GET; Node has already decided to send no body for it.
-    req.url = routed(context)
+    req.url = routed(context, deps.names, req.headers['content-type'] !== undefined)
     if (context.method === 'HEAD') req.method = 'GET'
     return true
   }

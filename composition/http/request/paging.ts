@@ -1,19 +1,22 @@
 import type { Page, PageRequest } from '../../../core/kernel/page.ts'
-import { defaultPageLimit, maxPageLimit } from '../../../core/kernel/page.ts'
+import { defaultPageLimit, maxListRows, maxPageLimit } from '../../../core/kernel/page.ts'
 
-/** A higher page number is a mistake, and skipping to its offset would be slow. */
-const maxPage = 1_000_000
+/** No list is as long. The offset of this page is a safe integer, and is passed to the database. */
+const maxPage = 1_000_000_000_000
 
-const wholeNumber = (text: string | null): number | undefined => (text !== null && /^-?\d{1,9}$/.test(text) ? Number(text) : undefined)
+/** Returns the number, `maxPage` for any larger one, or undefined for other text. */
+const wholeNumber = (text: string | null): number | undefined =>
+  text !== null && /^-?\d+$/.test(text) ? Math.min(Number(text), maxPage) : undefined
 
-/** Reads `page` and `limit` as clients of this interface expect: invalid values and 0 mean the default, too large values are clamped. */
-export const pageRequest = (params: URLSearchParams): PageRequest => {
+/**
+ * Reads `page` and `limit` as clients of this interface expect: invalid values and 0 mean the default, and a larger limit than the
+ * maximum means the maximum. Without both parameters the whole list is asked for, if `isWhole`.
+ */
+export const pageRequest = (params: URLSearchParams, isWhole: boolean): PageRequest => {
+  if (isWhole && !params.has('page') && !params.has('limit')) return { page: 1, limit: maxListRows }
   const page = wholeNumber(params.get('page')) ?? 1
   const limit = wholeNumber(params.get('limit')) ?? 0
-  return {
-    page: Math.min(Math.max(page, 1), maxPage),
-    limit: limit < 1 ? defaultPageLimit : Math.min(limit, maxPageLimit),
-  }
+  return { page: Math.max(page, 1), limit: limit < 1 ? defaultPageLimit : Math.min(limit, maxPageLimit) }
 }
 
 /** The limit in characters. Each link repeats the query of the caller, and clients refuse an answer whose headers exceed 16 KiB. */
@@ -21,28 +24,39 @@ const longestLink = 8 * 1024
 
 const secretParameters = ['token', 'access_token']
 
+/** Returns the numbers of the linked pages. The last page of a list that was not counted to its end is unknown. */
+const linkedPages = (request: PageRequest, { items, total, totalIsCapped }: Page<unknown>, limit: number): readonly (readonly [rel: string, page: number])[] => {
+  const last = Math.max(1, Math.ceil(total / limit))
+  const isCapped = totalIsCapped === true
+  const next = (request.page * request.limit) / limit + 1
+  const hasNext = isCapped ? items.length >= request.limit : next <= last
+  return [
+    ...(hasNext ? [['next', next] as const, ...(isCapped ? [] : [['last', last] as const])] : []),
+    ...(request.page > 1 ? [['first', 1] as const, ['prev', items.length === 0 ? Math.min(request.page - 1, last) : request.page - 1] as const] : []),
+  ]
+}
+
 /**
- * Returns `Link` (unless it would be too long) and `X-Total-Count`. The URLs are absolute, keep the filters, omit
- * credentials, and have commas encoded.
+ * Returns `Link` (unless it would be too long), `X-Total-Count`, and `X-Per-Page` of a page. The URLs are absolute, keep the filters, omit
+ * credentials, and have commas encoded. The rest of a list that exceeds one answer is linked by pages.
  */
 export const pageHeaders = (url: string, params: URLSearchParams, request: PageRequest, page: Page<unknown>): Record<string, string> => {
-  const last = Math.max(1, Math.ceil(page.total / request.limit))
-  const link = (rel: string, number: number): string => {
+  const isWhole = request.limit > maxPageLimit
+  const limit = isWhole ? maxPageLimit : request.limit
+  const link = ([rel, number]: readonly [string, number]): string => {
     const query = new URLSearchParams(params)
     for (const name of secretParameters) query.delete(name)
     query.set('page', String(number))
-    query.set('limit', String(request.limit))
+    query.set('limit', String(limit))
     return `<${url}?${query.toString()}>; rel="${rel}"`
   }
-  const links = [
-    ...(request.page < last ? [link('next', request.page + 1), link('last', last)] : []),
-    ...(request.page > 1 ? [link('first', 1), link('prev', Math.min(request.page - 1, last))] : []),
-  ]
-  const joined = links.join(', ')
+  const isAllThere = isWhole && page.items.length < request.limit
+  const joined = (isAllThere ? [] : linkedPages(request, page, limit)).map(link).join(', ')
   return {
     ...(joined === '' || joined.length > longestLink ? {} : { Link: joined }),
     'X-Total-Count': String(page.total),
     ...(page.totalIsCapped === true ? { 'X-Total-Count-Capped': 'true' } : {}),
-    'Access-Control-Expose-Headers': 'Link, X-Total-Count',
+    ...(isWhole ? {} : { 'X-Per-Page': String(limit) }),
+    'Access-Control-Expose-Headers': 'Link, X-Total-Count, X-Per-Page',
   }
 }

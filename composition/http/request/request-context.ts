@@ -39,6 +39,8 @@ export interface RequestContext {
   cause?: string
   /** A GET that makes an access token. Except for its method it is a change. */
   makesToken?: boolean
+  /** The fields of the body that were ignored, by path. Every answer to this request names them. */
+  ignoredFields?: readonly string[]
   /** The request lasts as long as its client keeps it open. Its duration says nothing about the performance of the service. */
   isEndless?: boolean
   /** The session that a remembered login opened on this request. Later checks of the request use this session. */

@@ -28,6 +28,8 @@ const [maxPathLength, maxPathBelowLength, maxQueryLength] = [4096, 16_384, 16_38
 const refusedInUrl = /[^\x21-\x7e]|\\/
 // Forms that another parser would interpret differently.
 const refusedInPath = /[\\\0-\x20\x7f]|%(?:2f|5c|00|0a|0d)|[^\x21-\x7e]/i
+/** An access token is named by free text, so its last segment may hold an encoded slash: it is passed to no other parser. */
+const freeNames = /^\/api\/v1\/users\/[^/%]+\/tokens\/[^/]+$/
 const dotSegment = /(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i
 const badPercent = /%(?![0-9A-Fa-f]{2})/
 
@@ -64,7 +66,7 @@ export const originForm = (target: string): { readonly authority: string | undef
 
 const pathFault = (path: string): string | undefined => {
   if (path.length > maxPathLength) return 'The request target is too long.'
-  if (refusedInPath.test(path)) return 'The path may hold no backslash, control character, encoded slash or unencoded character outside ASCII.'
+  if (refusedInPath.test(freeNames.test(path) ? path.replace(/%2f/gi, '') : path)) return 'The path may hold no backslash, control character, encoded slash or unencoded character outside ASCII.'
   if (badPercent.test(path)) return 'The request target holds a "%" that starts no escape.'
   if (dotSegment.test(path)) return 'The path may hold no "." or ".." segment.'
   return path.includes('//') ? 'The path may hold no empty segment.' : undefined

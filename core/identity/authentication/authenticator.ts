@@ -14,7 +14,7 @@ import { scopeSetOf } from '../tokens/scopes.ts'
 import { hasAccessTokenForm } from '../tokens/access-tokens.ts'
 import type { User } from '../types.ts'
 import type { CheckCredentialsDeps } from './credentials.ts'
-import { badCredentials, credentialOutdated, makeCheckCredentials } from './credentials.ts'
+import { accountDisabled, credentialOutdated, makeCheckCredentials } from './credentials.ts'
 import { definedFields } from '../../kernel/json.ts'
 
 /** The number of marked credentials kept in memory. A forgotten one is marked again, which is harmless. */
@@ -145,7 +145,7 @@ export interface AuthenticatePasswordDeps extends CheckCredentialsDeps {
   readonly clock: Clock
 }
 
-export type ProvePasswordFailure = Failure<'NotAuthenticated'> | Failure<'OneTimeCodeRequired'> | Failure<'TooManyAttempts'>
+export type ProvePasswordFailure = Failure<'NotAuthenticated'> | Failure<'NotPermitted'> | Failure<'OneTimeCodeRequired'> | Failure<'TooManyAttempts'>
 
 /**
  * Authenticates a caller by name and password and, if a second factor is enrolled, an unused code. The code is not
@@ -157,7 +157,7 @@ const makeAuthenticatePassword = (deps: AuthenticatePasswordDeps, mark: MarkUsed
     const checked = await checkCredentials({ login: credential.login, password: credential.password, sourceIp })
     if (isLeft(checked)) return checked
     const { account, phc, hasSecondFactor, secondFactorRef, lastLoginAt } = checked.right
-    if (!account.isEnabled) return left(badCredentials(account.userId))
+    if (!account.isEnabled) return left(accountDisabled(account.userId))
     const judged = hasSecondFactor ? await deps.checkOneTimeCode({ userId: account.userId, code: credential.oneTimeCode, sourceIp }) : right(undefined)
     if (isLeft(judged)) return judged
     const { userId, login, isSiteAdmin, mustChangePassword } = account

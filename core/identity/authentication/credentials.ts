@@ -13,7 +13,7 @@ import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { auditOfUser } from '../audit.ts'
 import { postIfAddressed } from '../emails/account-mail.ts'
 import type { Background, CredentialStore, IdentityChanges, IdentityStores, PasswordHasher, PasswordRecord, ProvenStores } from '../ports.ts'
-import { NotAuthenticated, TooManyAttempts } from '../ports.ts'
+import { NotAuthenticated, NotPermitted, TooManyAttempts } from '../ports.ts'
 import { enrolledRef } from '../second-factor/codes.ts'
 import type { UseOneTimeCode } from '../second-factor/ports.ts'
 import type { User } from '../types.ts'
@@ -116,6 +116,9 @@ export interface PresentedPassword {
 
 const maxLoginLength = 254
 
+const refusedSignIn = (userId: UserId | undefined) =>
+  ({ action: 'user.sign_in_refused', objectType: 'user', ...definedFields({ tenantId: userId, objectId: userId }) }) as const
+
 /**
  * Returns the same failure for an unknown name, a wrong password and a locked account: identical bytes, so that the
  * response does not disclose which. `userId`, if the account exists, is for that account's own log.
@@ -123,8 +126,12 @@ const maxLoginLength = 254
 export const badCredentials = (userId?: UserId): Failure<'NotAuthenticated'> =>
   NotAuthenticated(
     'The user name or the password is wrong, or there were too many failed attempts; in that case wait before the next one.',
-    { about: { action: 'user.sign_in_refused', objectType: 'user', ...definedFields({ tenantId: userId, objectId: userId }) } },
+    { about: refusedSignIn(userId) },
   )
+
+/** The password is right, so this discloses nothing to others. */
+export const accountDisabled = (userId: UserId): Failure<'NotPermitted'> =>
+  NotPermitted('This account is inactive, or prohibited from signing in. An administrator can change that.', { about: refusedSignIn(userId) })
 
 /**
  * Checks a name (or verified address) and a password. An unknown name and a locked subject cost the same hash as a

@@ -112,8 +112,8 @@ export const makeRemoveMember =
       if (isLeft(below)) return below
       if (held.level === 'owner') {
         const owners = await stores.teams.findByPermission(id, 'owner')
-        if (owners !== undefined && (await stores.teams.countMembers(owners.id, 2)) < 2) {
-          return left(LastOwner('An organization must have at least one owner. Make another member an owner first.'))
+        if (owners !== undefined && !(await stores.teams.staysLedWithout(owners.id, userId))) {
+          return left(LastOwner('An organization must have at least one active owner. Make another member an owner first.'))
         }
       }
       await stores.memberships.remove(id, userId)

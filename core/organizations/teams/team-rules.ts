@@ -66,6 +66,25 @@ export const permissionsOfTeam = async (
   return [...roles.right.values()].flat()
 }
 
+/**
+ * Returns the permission that is wished for a team; undefined if it is that of the team, or not given. Answers show a custom team as `read`
+ * and `isCustom`, so both mean custom, and `read` alone is that of a client which knows no custom teams.
+ */
+export const wishedPermission = (
+  { permission, isCustom }: { readonly permission?: TeamPermission | undefined; readonly isCustom?: boolean | undefined },
+  current: TeamPermission | undefined,
+): Either<Failure<'TeamLevelRefused'>, TeamPermission | undefined> => {
+  if (isCustom === true) {
+    const isSame = permission === undefined || permission === 'read' || permission === 'custom'
+    return isSame ? right('custom') : left(TeamLevelRefused(`A custom team cannot have the level ${permission}.`))
+  }
+  if (isCustom === false) {
+    if (permission === 'custom') return left(TeamLevelRefused('A team with the permission custom is custom.'))
+    return right(permission ?? (current === 'custom' ? 'read' : undefined))
+  }
+  return right(permission === 'read' && current === 'custom' ? undefined : permission)
+}
+
 /** Returns the caller's rights as seen inside the transaction, in an organization that it has locked. */
 export const rightsIn = async (
   stores: Pick<OrganizationStores, 'rights'>,
@@ -140,8 +159,8 @@ export const leaveTeam = async (
   team: Team,
   userId: UserId,
 ): Outcome<Failure<'LastOwner'>, void> => {
-  if (isOwnersTeam(team) && (await stores.teams.countMembers(team.id, 2)) < 2) {
-    return left(LastOwner('An organization must have at least one owner. Make another member an owner first.'))
+  if (isOwnersTeam(team) && !(await stores.teams.staysLedWithout(team.id, userId))) {
+    return left(LastOwner('An organization must have at least one active owner. Make another member an owner first.'))
   }
   await stores.teams.removeMember(team.id, userId)
   return right(undefined)

@@ -17,7 +17,7 @@ import { parseTeamName } from '../organizations/organization-rules.ts'
 import type { OrganizationStore, OrganizationStores, TeamChanges, TeamStore } from '../ports.ts'
 import type { TeamInOrganization, TeamPermission } from '../types.ts'
 import type { LockedTeam, TeamChangeDeps } from './team-rules.ts'
-import { defaultTeamType, guardOwnersTeam, withLockedTeam, isOwnersTeam, parseNewPermission, parseTeamType, readRoles, rightsIn } from './team-rules.ts'
+import { defaultTeamType, guardOwnersTeam, withLockedTeam, isOwnersTeam, parseNewPermission, parseTeamType, readRoles, rightsIn, wishedPermission } from './team-rules.ts'
 
 export interface CreateTeamInput {
   readonly orgId: OrgId
@@ -25,6 +25,8 @@ export interface CreateTeamInput {
   readonly description: string
   /** Defaults to `custom` for a team with roles, else to `read`. */
   readonly permission: TeamPermission | undefined
+  /** Whether the team has only the permissions of its roles; undefined if `permission` says so. */
+  readonly isCustom?: boolean | undefined
   readonly type: string | undefined
   readonly roleIds: readonly RoleId[]
 }
@@ -52,7 +54,9 @@ export const makeCreateTeam =
     const type = parseTeamType(input.type ?? defaultTeamType)
     if (isLeft(type)) return type
     const roleIds = [...new Set(input.roleIds)]
-    const permission = parseNewPermission(input.permission ?? (roleIds.length > 0 ? 'custom' : 'read'))
+    const wished = wishedPermission(input, undefined)
+    if (isLeft(wished)) return wished
+    const permission = parseNewPermission(wished.right ?? (roleIds.length > 0 && input.isCustom !== false ? 'custom' : 'read'))
     if (isLeft(permission)) return permission
     return deps.unitOfWork.run<CreateTeamFailure, TeamInOrganization>(call, async (stores) => {
       const organization = (await stores.organizations.lock(orgId)) ? await stores.organizations.findById(orgId) : undefined
@@ -141,6 +145,8 @@ export interface TeamEdit {
   readonly name?: string
   readonly description?: string
   readonly permission?: TeamPermission
+  /** Whether the team has only the permissions of its roles. Without it, `read` does not change the permission of a custom team. */
+  readonly isCustom?: boolean
   readonly type?: string
   readonly roleIds?: readonly RoleId[]
 }
@@ -186,9 +192,12 @@ export const makeEditTeam =
 const teamChanged = () => TeamChanged('The team was changed by another request. Read it again.')
 
 const readChanges = ({ team }: LockedTeam, input: TeamEdit): Either<TeamFormFailure, TeamChanges> => {
-  const guarded = guardOwnersTeam(team, input)
+  const wished = wishedPermission(input, team.permission)
+  if (isLeft(wished)) return wished
+  const { name, description, type } = input
+  const permission = wished.right
+  const guarded = guardOwnersTeam(team, definedFields({ name, permission }))
   if (isLeft(guarded)) return guarded
-  const { name, description, permission, type } = input
   const parsedName = name === undefined || isOwnersTeam(team) ? right(name) : parseTeamName(name)
   if (isLeft(parsedName)) return parsedName
   const parsedType = type === undefined ? right(type) : parseTeamType(type)

@@ -15,7 +15,7 @@ import {
   IdentityUnitOfWorkToken,
   PasswordHasherToken,
 } from '../../../core/identity/ports.ts'
-import type { User, UserEmail } from '../../../core/identity/types.ts'
+import type { User, UserEmail, UserVisibility } from '../../../core/identity/types.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 import type { SignedInCall } from '../../../core/kernel/principal.ts'
@@ -39,11 +39,15 @@ import {
 } from './admin.routes.ts'
 import { listingOf, searchTextOf, emailWire, placeOf, profileWire, userWire, viewerOf } from './user-wire.ts'
 
+/** An empty visibility is unchanged, or the default for a new user. */
+const visibilityOf = (word: UserVisibility | '' | undefined): UserVisibility | undefined => (word === '' ? undefined : word)
+
 const editOf = (body: t.TypeOf<typeof EditUserOption>): UserEdit =>
   definedFields({
     fullName: body.full_name,
     email: body.email,
-    password: optionalSecret(body.password),
+    // Clients of this family send every text, and an empty password for one that is unchanged.
+    password: optionalSecret(body.password === '' ? undefined : body.password),
     mustChangePassword: body.must_change_password,
     website: body.website,
     location: body.location,
@@ -54,7 +58,7 @@ const editOf = (body: t.TypeOf<typeof EditUserOption>): UserEdit =>
     prohibitLogin: body.prohibit_login,
     allowCreateOrganization: body.allow_create_organization,
     restricted: body.restricted,
-    visibility: body.visibility,
+    visibility: visibilityOf(body.visibility),
   })
 
 /** The routes of site admins that create, change and delete users. */
@@ -86,7 +90,7 @@ export const adminGroup = defineGroup({
           fullName: body.full_name,
           mustChangePassword: body.must_change_password ?? false,
           restricted: body.restricted,
-          visibility: body.visibility,
+          visibility: visibilityOf(body.visibility),
           sendsNotice: body.send_notify,
           createdAt: body.created_at,
         }),

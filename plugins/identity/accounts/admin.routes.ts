@@ -6,7 +6,7 @@ import { EmailInvalid } from '../../../core/identity/emails/email-address.ts'
 import { EmailTaken, TooManyAttempts, UserNameTaken } from '../../../core/identity/ports.ts'
 import { siteAdmin } from '../../kit/access.ts'
 import { freeText, optional, QueryBoolean, request } from '../../kit/codecs.ts'
-import { empty, json, list } from '../../kit/reply.ts'
+import { empty, json, list, paged } from '../../kit/reply.ts'
 import { body, routesOf } from '../../kit/route.ts'
 import {
   ChangePasswordParams,
@@ -55,7 +55,7 @@ export const adminEditUser = userRoute({
   path: '/admin/users/{username}',
   summary: 'Update a user; omitted fields do not change, an empty string clears',
   description:
-    'Making a user inactive, prohibiting sign-in and setting a password end all of the user\'s sessions; access tokens of an inactive account are rejected. Returns 409 if it would leave no active site administrator.',
+    'Making a user inactive, prohibiting sign-in and setting a password end all of the user\'s sessions; access tokens of an inactive account are rejected. An empty password, which some clients send with every change, is unchanged. Returns 409 if it would leave no active site administrator.',
   body: body(EditUserOption, { full_name: 'Ada King', prohibit_login: false }),
   ok: json(200, User, fullUserExample),
   failures: [LastAdmin, ProfileInvalid, EmailInvalid, EmailTaken, PasswordTooWeak, TooManyAttempts],
@@ -93,7 +93,7 @@ export const adminListEmails = route({
   method: 'GET',
   path: '/admin/emails',
   summary: 'List the e-mail addresses of all users',
-  ok: list(Email, emailExample),
+  ok: paged(list(Email, emailExample)),
 })
 
 export const adminSearchEmails = route({
@@ -103,7 +103,7 @@ export const adminSearchEmails = route({
   summary: 'Search e-mail addresses',
   description: 'Ignores case. Addresses that start with `q` come first.',
   query: request({ q: optional(freeText(320)) }, 'AdminEmailsQuery'),
-  ok: list(Email, emailExample),
+  ok: paged(list(Email, emailExample)),
 })
 
 export const adminGetUser = userRoute({

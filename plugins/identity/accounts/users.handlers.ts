@@ -11,6 +11,7 @@ import {
   makeListFollowing,
   makeUnfollowUser,
 } from '../../../core/identity/accounts/profiles.ts'
+import { findUser } from '../../../core/identity/accounts/users.ts'
 import { ContentDigestToken } from '../../../core/identity/accounts/ports.ts'
 import { IdentitySettingsToken, IdentityStoresToken, IdentityUnitOfWorkToken } from '../../../core/identity/ports.ts'
 import type { User } from '../../../core/identity/types.ts'
@@ -34,7 +35,9 @@ import {
   listFollowing,
   listOwnFollowers,
   listOwnFollowing,
+  listOwnRepositories,
   listPublicKeys,
+  listRepositoriesOfUser,
   listSigningKeys,
   searchUsers,
   setAvatar,
@@ -71,6 +74,8 @@ export const userGroup = defineGroup({
     }),
     handle(listPublicKeys, async () => right([])),
     handle(listSigningKeys, async () => right([])),
+    handle(listOwnRepositories, async () => right([])),
+    handle(listRepositoriesOfUser, (call, { params }) => findUser(stores, viewerOf(call.principal), params.username), { reply: () => [] }),
   ],
 })
 

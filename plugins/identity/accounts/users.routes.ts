@@ -6,7 +6,7 @@ import { PictureRefused, PicturesBusy, pictureType } from '../../../core/kernel/
 import { anyone, signedIn } from '../../kit/access.ts'
 import { answer, Base64Bytes, FreeObjectCodec, freeText, listOf, optional, PathName, patternText, queryId, request } from '../../kit/codecs.ts'
 import { body, defineRoute, pictureBodyBytes, pictureExample, pictureUrlExample, routesOf } from '../../kit/route.ts'
-import { binary, empty, json, list, listWithin, orRedirect } from '../../kit/reply.ts'
+import { binary, empty, json, list, listWithin, orRedirect, paged } from '../../kit/reply.ts'
 import { fullUserExample, User, userExample, UserPath, UserSearchResult } from '../codecs.ts'
 
 const tag = 'Identity - Users & Settings'
@@ -34,7 +34,7 @@ export const searchUsers = defineRoute({
   tag,
   access: anyone,
   query: request({ q: optional(freeText(255)), uid: optional(queryId<UserId>()) }, 'UserSearchQuery'),
-  ok: listWithin(User, userExample, { codec: UserSearchResult, key: 'data', constants: { ok: true } }),
+  ok: paged(listWithin(User, userExample, { codec: UserSearchResult, key: 'data', constants: { ok: true } })),
   failures: [],
 })
 
@@ -51,14 +51,14 @@ export const getUser = defineRoute({
   failures: [UserMissing],
 })
 
-const noKeys = json(200, listOf(FreeObjectCodec, 0), [], 'Always an empty list')
+const none = json(200, listOf(FreeObjectCodec, 0), [], 'Always an empty list')
 
 export const listPublicKeys = route({
   id: 'identity.listPublicKeys',
   method: 'GET',
   path: '/user/keys',
   summary: "List the caller's SSH keys: there are none",
-  ok: noKeys,
+  ok: none,
   description: 'This service does not store SSH keys. Some clients request them at sign-in and treat an error as a failed sign-in.',
 })
 
@@ -67,8 +67,30 @@ export const listSigningKeys = route({
   method: 'GET',
   path: '/user/gpg_keys',
   summary: "List the caller's GPG keys: there are none",
-  ok: noKeys,
+  ok: none,
   description: 'This service does not store GPG keys. Some clients request them at sign-in and treat an error as a failed sign-in.',
+})
+
+export const listOwnRepositories = route({
+  id: 'identity.listOwnRepositories',
+  method: 'GET',
+  path: '/user/repos',
+  summary: "List the caller's repositories: there are none",
+  ok: none,
+  description: 'This service does not store repositories. Some clients request them with the account, and treat an error as a missing account.',
+})
+
+export const listRepositoriesOfUser = defineRoute({
+  id: 'identity.listRepositoriesOfUser',
+  method: 'GET',
+  path: '/users/{username}/repos',
+  summary: 'List the repositories of a user: there are none',
+  description: 'As for `/user/repos`.',
+  tag,
+  access: anyone,
+  params: UserPath,
+  ok: none,
+  failures: [UserMissing],
 })
 
 const ImageOption = request({ image: Base64Bytes }, 'UserAvatarOption')
@@ -158,7 +180,7 @@ const followRoute = routesOf(common)
 const userRoute = routesOf({ ...common, params: UserPath, failures: [UserMissing] })
 const confinedRoute = routesOf({ ...common, params: UserPath, failures: [UserMissing], servesConfined: true })
 
-const ok = list(User, userExample)
+const ok = paged(list(User, userExample))
 
 export const listFollowers = confinedRoute({
   id: 'identity.listFollowers',

@@ -67,7 +67,7 @@ export const deleteToken = defineRoute({
   method: 'DELETE',
   path: '/users/{username}/tokens/{id}',
   summary: "Delete one of the caller's own access tokens",
-  description: "`id` is the id or the name of the token. Digits are an id, or a name if no token of the caller has the id. A token whose name contains a slash is deleted by its id.",
+  description: "`id` is the id or the name of the token. Digits are an id, or a name if no token of the caller has the id.",
   tag,
   access: withPassword,
   refusesSudo: true,

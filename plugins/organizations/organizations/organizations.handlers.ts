@@ -52,6 +52,7 @@ import {
   listOrganizationsInSettings,
   listOrganizationsOfUser,
   listOwnOrganizations,
+  listRepositoriesOfOrganization,
   renameOrganization,
   setOrganizationAvatar,
 } from './organizations.routes.ts'
@@ -81,6 +82,10 @@ export const organizationGroup = defineGroup({
         reply: ({ organization, isFormerName }, asked) =>
           isFormerName ? new Redirect(307, `/orgs/${organization.name}`) : toWire(organization, asked),
         version: ({ organization }) => organization.version,
+      }),
+      handle(listRepositoriesOfOrganization, makeFindOrganization(given), {
+        input: ({ params }) => ({ name: params.orgname, formerNames: 'missing' }),
+        reply: () => [],
       }),
       handle(isOwner, async () => right(undefined)),
       handle(listOwnOrganizations, makeListOwnOrganizations(given), { input: ({ page }) => page, reply: toWire }),

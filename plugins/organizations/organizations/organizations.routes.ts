@@ -17,9 +17,9 @@ import {
 } from '../../../core/organizations/failures.ts'
 import { OrganizationNameTaken } from '../../../core/organizations/ports.ts'
 import { anyone, path, requires, requiresWithin, signedIn, siteAdmin } from '../../kit/access.ts'
-import { answer, Base64Bytes, freeText, optional, pathId, PathName, request, SafeInteger } from '../../kit/codecs.ts'
+import { answer, Base64Bytes, FreeObjectCodec, freeText, listOf, optional, pathId, PathName, request, SafeInteger } from '../../kit/codecs.ts'
 import { body, pictureBodyBytes, pictureExample, pictureUrlExample, routesOf } from '../../kit/route.ts'
-import { empty, json, list, orNoContent, orRedirect, versioned } from '../../kit/reply.ts'
+import { empty, json, list, orNoContent, orRedirect, paged, versioned } from '../../kit/reply.ts'
 import {
   CreateOrgOption,
   EditOrgOption,
@@ -50,7 +50,7 @@ export const listOrganizations = publicRoute({
   path: '/orgs',
   summary: 'List the organizations that the caller may see without being a member',
   description: 'By name. Lists public organizations, also limited ones if the caller is signed in, and all of them for a site admin.',
-  ok: list(Organization, organizationExample),
+  ok: paged(list(Organization, organizationExample)),
 })
 
 export const createOrganization = route({
@@ -73,6 +73,17 @@ export const getOrganization = publicRoute({
   description: 'Returns 307 to the present name for a former name that no other account uses.',
   params: OrgPath,
   ok: orRedirect(versioned(200, Organization, organizationExample), 307),
+  failures: [OrganizationMissing],
+})
+
+export const listRepositoriesOfOrganization = publicRoute({
+  id: 'organizations.listRepositories',
+  method: 'GET',
+  path: '/orgs/{orgname}/repos',
+  summary: 'List the repositories of an organization: there are none',
+  description: 'This service does not store repositories. Some clients request them with the organization, and treat an error as a missing organization.',
+  params: OrgPath,
+  ok: json(200, listOf(FreeObjectCodec, 0), [], 'Always an empty list'),
   failures: [OrganizationMissing],
 })
 

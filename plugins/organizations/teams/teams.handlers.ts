@@ -1,3 +1,4 @@
+import { right } from 'fp-ts/lib/Either.js'
 import { IdentitySettingsToken, IdentityStoresToken } from '../../../core/identity/ports.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
@@ -24,6 +25,7 @@ import {
   makeListTeams,
   makeSearchTeams,
 } from '../../../core/organizations/teams/teams.ts'
+import type { TeamPermission } from '../../../core/organizations/types.ts'
 import { orgOf } from '../../kit/access.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
@@ -37,11 +39,15 @@ import {
   getTeam,
   getTeamMember,
   listOwnTeams,
+  listRepositoriesOfTeam,
   listTeamMembers,
   listTeams,
   removeTeamMember,
   searchTeams,
 } from './teams.routes.ts'
+
+/** An empty permission is that of no permission in the request. */
+const permissionOf = (word: TeamPermission | '' | undefined): TeamPermission | undefined => (word === '' ? undefined : word)
 
 export const teamGroup = defineGroup({
   needs: {
@@ -71,13 +77,15 @@ export const teamGroup = defineGroup({
         reply: toWire,
         version: ({ team }) => team.version,
       }),
+      handle(listRepositoriesOfTeam, async () => right([])),
       handle(listOwnTeams, makeListOwnTeams(given), { input: ({ page }) => page, reply: toWire }),
       handle(createTeam, makeCreateTeam(given), {
         input: ({ grant, body }) => ({
           orgId: orgOf(grant),
           name: body.name,
           description: body.description ?? '',
-          permission: body.permission,
+          permission: permissionOf(body.permission),
+          isCustom: body.is_custom,
           type: body.type,
           roleIds: body.assignedRoleIDs ?? [],
         }),
@@ -89,7 +97,8 @@ export const teamGroup = defineGroup({
           change: definedFields({
             name: body.name,
             description: body.description,
-            permission: body.permission,
+            permission: permissionOf(body.permission),
+            isCustom: body.is_custom,
             type: body.type,
             roleIds: body.assignedRoleIDs,
           }),

@@ -17,8 +17,8 @@ import {
 import { TeamNameTaken } from '../../../core/organizations/ports.ts'
 import { User, userExample } from '../../identity/codecs.ts'
 import { memberOf, path, requires, signedIn } from '../../kit/access.ts'
-import { freeText, optional, PathName, QueryBoolean, QueryId, request } from '../../kit/codecs.ts'
-import { empty, json, list, listWithin, versioned } from '../../kit/reply.ts'
+import { FreeObjectCodec, freeText, listOf, optional, PathName, QueryBoolean, QueryId, request } from '../../kit/codecs.ts'
+import { empty, json, list, listWithin, paged, versioned } from '../../kit/reply.ts'
 import { body, routesOf } from '../../kit/route.ts'
 import {
   CreateTeamOption,
@@ -78,7 +78,7 @@ export const searchTeams = organizationRoute({
   description: 'For owners and site admins, searches all teams.',
   access: requires('member', organizationInPath),
   query: request({ q: optional(freeText(255)), include_desc: optional(QueryBoolean) }, 'TeamSearchQuery'),
-  ok: listWithin(Team, teamExample, { codec: TeamSearchResult, key: 'data', constants: { ok: true } }),
+  ok: paged(listWithin(Team, teamExample, { codec: TeamSearchResult, key: 'data', constants: { ok: true } })),
   failures: [OrganizationMissing],
 })
 
@@ -112,6 +112,16 @@ export const getTeam = teamRoute({
   access: requires('can_view', teamInPath),
   ok: versioned(200, Team, teamExample),
   failures: [TeamMissing],
+})
+
+export const listRepositoriesOfTeam = teamRoute({
+  id: 'organizations.listRepositoriesOfTeam',
+  method: 'GET',
+  path: '/teams/{teamid}/repos',
+  summary: 'List the repositories of a team: there are none',
+  description: 'This service does not store repositories. Some clients request them with the team, and treat an error as a missing team.',
+  access: requires('can_view', teamInPath),
+  ok: json(200, listOf(FreeObjectCodec, 0), [], 'Always an empty list'),
 })
 
 export const editTeam = teamRoute({

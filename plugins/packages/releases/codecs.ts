@@ -229,8 +229,9 @@ export const toReleaseState = (release: Release): ReleaseOut => {
 }
 
 const HelmDriver = request({ pkg3: optional(request({ driverName: optional(freeText(64)) }, 'HelmDriverOfVersion')) }, 'HelmDriver')
-/** Answers show the driver in `data`. */
-export const TillerOptions = request({ driver: optional(HelmDriver), data: optional(request({ driver: optional(HelmDriver) }, 'TillerData')) }, 'TillerOptions')
+const driverOptions = { driver: optional(HelmDriver), 'driver.pkg3.driverName': optional(freeText(64)) }
+/** The driver is an object or one key with points. Answers show it in `data`. */
+export const TillerOptions = request({ ...driverOptions, data: optional(request(driverOptions, 'TillerData')) }, 'TillerOptions')
 
 export const ConsoleConfig = answer(
   {

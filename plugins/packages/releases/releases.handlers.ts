@@ -1,3 +1,4 @@
+import type * as t from 'io-ts'
 import type { ValuesSpec } from '../../../core/packages/charts/values.ts'
 import { ChartSourceToken, ChartTextsToken, ChartToolsToken } from '../../../core/packages/charts/ports.ts'
 import { ClusterTasksToken } from '../../../core/cluster-tasks/ports.ts'
@@ -25,7 +26,7 @@ import { objectIdOf } from '../../kit/access.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
 import { chartRefOf } from '../codecs.ts'
-import type { ConsoleConfig, InstallReleaseOptions, RollbackReleaseRequest, UpgradeReleaseOptions } from './codecs.ts'
+import type { ConsoleConfig, InstallReleaseOptions, RollbackReleaseRequest, TillerOptions, UpgradeReleaseOptions } from './codecs.ts'
 import { toRelease, toReleaseRow, toReleaseState } from './codecs.ts'
 import {
   getDefaultDriver,
@@ -203,13 +204,17 @@ const toConsoleConfig = (configuration: DriverConfiguration): ConsoleConfig => (
   updatedUnix: unixSeconds(configuration.updatedAt),
 })
 
+/** Returns the driver that is named, as an object or by one key with points. */
+const driverOf = ({ data, ...options }: t.TypeOf<typeof TillerOptions>): string =>
+  [options, data].flatMap((each) => [each?.driver?.pkg3?.driverName, each?.['driver.pkg3.driverName']]).find((name) => name !== undefined) ?? ''
+
 /** The routes for the driver that stores the releases of a cluster. */
 export const driverGroup = defineGroup({
   needs: { clock: ClockToken, clusterRecords: ClusterStoreToken, drivers: DriverConfigurationStoreToken, driverUnitOfWork: DriverUnitOfWorkToken },
   routes: (given) => [
     handle(getDriver, makeGetDriver(given), { input: ({ grant }) => objectIdOf<ClusterId>(grant), reply: toConsoleConfig }),
     handle(setDriver, makeSetDriver(given), {
-      input: ({ grant, body }) => ({ id: objectIdOf<ClusterId>(grant), driver: (body.driver ?? body.data?.driver)?.pkg3?.driverName ?? '' }),
+      input: ({ grant, body }) => ({ id: objectIdOf<ClusterId>(grant), driver: driverOf(body) }),
       reply: toConsoleConfig,
     }),
     handle(getDefaultDriver, makeGetDefaultDriver(given), { input: ({ grant }) => objectIdOf<ClusterId>(grant), reply: toConsoleConfig }),

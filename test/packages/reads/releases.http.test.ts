@@ -251,6 +251,11 @@ test.serial('a driver is set in any case, singular or plural, in one row', async
     ids.add(answer.json.id)
   }
   t.is(ids.size, 1)
+  for (const body of [{ 'driver.pkg3.driverName': 'ConfigMap' }, { data: { 'driver.pkg3.driverName': 'ConfigMap' } }]) {
+    await expectStatus(set('Secret'), 200)
+    const answer = await expectStatus(driverWorld.service.send('PUT', `${driverWorld.helm}${path}`, { token: driverWorld.owner.token, body }), 200)
+    t.is(nameOf(answer), 'ConfigMap')
+  }
   t.is(nameOf(await expectStatus(driverWorld.service.send('PUT', `${driverWorld.helm}${path}`, { token: driverWorld.owner.token, body: {} }), 200)), 'Secret')
   t.is(nameOf(await expectStatus(driverWorld.get(`${path}/default`), 200)), 'Secret')
 })
