@@ -2,7 +2,7 @@ import * as t from 'io-ts'
 import type { FreeObject } from '../../core/kernel/json.ts'
 import { parseMonthNumber } from '../../core/usage/month.ts'
 import type { UsageViewName } from '../../core/usage/types.ts'
-import { monthNames, usageViewTypes } from '../../core/usage/types.ts'
+import { monthNames, usageClasses, usageViewTypes } from '../../core/usage/types.ts'
 import type { NamespaceReport } from '../../core/usage/views/namespace-reports.ts'
 import {
   answer,
@@ -104,7 +104,15 @@ const orNull = (codec: t.Mixed): t.Any => t.union([codec, t.null])
 const list = (codec: t.Any): t.Any => t.readonlyArray(codec as t.Mixed)
 const summary = answer({ min: SafeInteger, max: SafeInteger, mean: Float }, 'OccupiedSummary')
 
-export const ObjectItem = answer({ ...object, createdAt: InstantText, deletedAt: orNull(InstantText), dailyEvents: list(SafeInteger), ...measures }, 'UsageOfObject')
+const ObjectUse = answer(
+  {
+    contractID: noted(SafeInteger, { description: '0 for what was used without a contract.' }),
+    class: noted(oneOf(...usageClasses), { description: '`prod` and `non-prod` are billed, `trial` and `free` are not.' }),
+    ...used,
+  },
+  'UseOfObject',
+)
+export const ObjectItem = answer({ ...object, createdAt: InstantText, deletedAt: orNull(InstantText), dailyEvents: noted(list(SafeInteger), { description: 'One for each day of the month in UTC, day 1 first: how often the object was created, resized or deleted on it, by the times of these events. Heartbeats do not count.' }), ...measures, uses: optional(list(ObjectUse)) }, 'UsageOfObject')
 const ContractShare = answer({ contractID: SafeInteger, objectCount: SafeInteger, ...measures }, 'UsageOfContractInKind')
 const KindShare = answer({ group: t.string, kind: t.string, objectCount: SafeInteger, ...measures, contracts: list(ContractShare) }, 'UsageOfKindInCluster')
 export const ClusterItem = answer(
@@ -113,7 +121,7 @@ export const ClusterItem = answer(
     displayName: t.string,
     modes: list(answer({ ...interval, mode: t.string }, 'ClusterModeInterval')),
     contractIDs: list(SafeInteger),
-    clusterHours: noted(Float, { description: 'In which the cluster was heard.' }),
+    clusterHours: noted(Float, { description: 'Hours for which the cluster counts: those in which it was heard, the silences of up to 35 days between them, and recorded outages. Without use they are not billed.' }),
     objectCount: SafeInteger,
     ...measures,
     kinds: list(KindShare),
@@ -135,11 +143,25 @@ export const KindItem = answer(
   { group: t.string, kind: t.string, objectCount: SafeInteger, ...measures, matrix: noted(list(answer(measures, 'UsageOfDay')), { description: 'One for each day of the month.' }) },
   'UsageOfKind',
 )
+export const UsedQuota = answer(
+  {
+    metric: t.string,
+    limit: noted(Float, { description: 'The quantity that is included in each calendar month, in the unit of the metric.' }),
+    billed: noted(Float, { description: 'Production and other use: what counts against the limit.' }),
+    excess: noted(Float, { description: 'What was billed beyond the limit.' }),
+    usedPercent: noted(Float, { description: 'What was billed, in percent of the limit.' }),
+  },
+  'UsedQuota',
+)
 export const ContractItem = answer(
   {
     contractID: noted(SafeInteger, { description: '0 for what was used without a contract.' }),
     name: t.string,
-    quota: orNull(answer({ metric: t.string, limit: Float, usedPercent: Float }, 'UsedQuota')),
+    product: t.string,
+    features: list(t.string),
+    start: noted(orNull(InstantText), { description: 'From when the contract is in force; null without a contract.' }),
+    end: noted(orNull(InstantText), { description: 'Until just before when it is in force: its end or its revocation.' }),
+    quota: orNull(UsedQuota),
     objectCount: SafeInteger,
     ...measures,
   },
@@ -240,7 +262,10 @@ const items: Readonly<Record<UsageViewName, unknown>> = {
   },
   'namespaces-usage-view': { clusterUID: objectExample.clusterUID, namespace: objectExample.namespace, namespaceUID: objectExample.namespaceUID, clientOrg: '', ...counted },
   'gks-usage-view': { ...kind, ...counted, matrix: Array.from({ length: 30 }, () => ({ cpu: 0.05, memory: 0.2 })) },
-  'contracts-usage-view': { contractID: 42, name: 'Databases', quota: { metric: 'cpu_core_month', limit: 10, usedPercent: 15 }, ...counted },
+  'contracts-usage-view': {
+    contractID: 42, name: 'Databases', product: 'database', features: ['database-enterprise'], start: '2026-01-01T00:00:00Z', end: '2027-01-01T00:00:00Z',
+    quota: { metric: 'cpu_core_month', limit: 10, billed: 1.5, excess: 0, usedPercent: 15 }, ...counted,
+  },
   'object-quota-history-summaries-view': quotaItem,
   'objects-cluster-mode-usage-view': { ...objectExample, ...amounts, segments: [{ ...intervalExample, mode: 'prod', ...amounts }] },
 }

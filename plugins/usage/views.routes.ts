@@ -89,7 +89,8 @@ const served: readonly ServedView[] = [
 const csvType = 'text/csv; charset=utf-8; header=present'
 const viewWords =
   'From the stored revision of the month; the ETag is that of the revision. Filters are combined, and the totals of a filtered view are the sums of its items. ' +
-  '`Accept: text/csv` or `format=csv` returns the items as CSV with the same figures.'
+  '`Accept: text/csv` or `format=csv` returns the items as CSV with the same figures; each row begins with account, month, revision and status. A text that begins with `=`, `+`, `-`, `@`, an apostrophe, ' +
+  'a tab or a line break has an apostrophe in front, so that a spreadsheet does not take it for a formula: remove one apostrophe in front to get the text.'
 
 const pathOf = (product: UsageProduct, view: UsageViewName) => `/dashboard/summary/{year}/{month}/usage-report/products/${product}/views/${view}`
 

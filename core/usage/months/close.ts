@@ -34,7 +34,7 @@ const keptMonths = 13
 const oldestMonth = (now: Date): MonthKey => laterByMonths(monthOf(unixSeconds(now) as UnixSeconds), -keptMonths)
 
 /** Increased by each change that gives other figures for the same events. A month is then computed again when it is closed again. */
-export const usageCodeVersion = 2
+export const usageCodeVersion = 3
 
 export const monthAuditOf = defineAudit('usage-month', ['usage-month.provisional', 'usage-month.final', 'usage-month.reopened'], ({ id, ownerId, month }: UsageMonth) => ({
   objectId: id,

@@ -6,6 +6,7 @@ import { monthEnd, monthStart } from '../month.ts'
 import type { ViewsPart } from '../views/build-views.ts'
 import { viewsPartsOf } from '../views/build-views.ts'
 import { readWindow } from './cluster-time.ts'
+import { termsShown } from './contract-terms.ts'
 import { coverageOf, covers, inForceOf } from './coverage.ts'
 import type { GatheredCluster, MonthWork, RunningDigest, SpooledCluster, ViewsTask } from './month-work.ts'
 import type { ClusterFacts, GatheredMonth, GatherInput, OwnerFacts, SpoolId, Spools, UsageInputs } from './ports.ts'
@@ -119,21 +120,17 @@ const aboutProduct = (
   const contracts = facts.contracts.filter((contract) => covers(contract, product))
   const inForce = contracts.filter((contract) => overlaps(window, inForceOf(contract)))
   return {
-    clusters: facts.clusters.map((cluster) => ({
+    // A cluster that did not count in the month is not in its report.
+    clusters: facts.clusters.map((cluster) => ({ cluster, heardSeconds: segmentsOf(cluster.uid).reduce((sum, { from, to }) => sum + (to - from), 0) })).filter(({ heardSeconds }) => heardSeconds > 0).map(({ cluster, heardSeconds }) => ({
       clusterUid: cluster.uid,
       displayName: cluster.displayName,
       modes: modesIn(cluster.modeChanges, window),
-      heardSeconds: segmentsOf(cluster.uid).reduce((sum, { from, to }) => sum + (to - from), 0),
+      heardSeconds,
       contractIds: contracts
         .filter((contract) => cluster.bindings.some((binding) => binding.contractId === contract.id && clipped([coverageOf(contract, binding)], window).length > 0))
         .map(({ id }) => id),
       clientNamespaces: cluster.clientNamespaces,
     })),
-    contracts: inForce.map(({ id, name, product: ofContract, quota }) => ({
-      id,
-      name,
-      product: ofContract,
-      quota: quota.enabled ? { metric: quota.metric, limit: quota.limit } : undefined,
-    })),
+    contracts: inForce.map(termsShown),
   }
 }
