@@ -118,13 +118,14 @@ const makeObjectRows = async ({ views, monthId, month, rounding, nameOf }: RowsG
 const usesText = (rounding: Rounding, shown: ShownAmounts, parts: ObjectUsage['parts']): string => {
   const [only] = parts
   if (parts.length === 1 && only !== undefined) return `{"contractID":${only.contractId},"class":"${only.use}",${classText(shown, only.use)}}`
-  const amounts = parts.map((part) => {
+  const ordered = parts.toSorted((a, b) => a.contractId - b.contractId || (a.use < b.use ? -1 : 1))
+  const amounts = ordered.map((part) => {
     const own = noAmounts()
     addUse(own, part.use, part)
     return own
   })
   const divided = rounding.parts(shown, amounts)
-  return parts.map(({ contractId, use }, index) => `{"contractID":${contractId},"class":"${use}",${classText(divided[index] ?? [], use)}}`).join(',')
+  return ordered.map(({ contractId, use }, index) => `{"contractID":${contractId},"class":"${use}",${classText(divided[index] ?? [], use)}}`).join(',')
 }
 
 /** The view of what each object occupied. */
