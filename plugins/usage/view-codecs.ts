@@ -88,15 +88,16 @@ export const viewQuery = (name: string, ...accepted: readonly (keyof typeof filt
   return request(props, name) as unknown as t.Type<ViewQuery, unknown, unknown>
 }
 
-export const GeneratedDates = answer({ yearMonthList: t.record(t.string, t.readonlyArray(t.string)) }, 'GeneratedDates')
-
 const used = { cpu: noted(Float, { description: 'Core-months.' }), memory: noted(Float, { description: 'GiB-months.' }) }
-const UsedPair = answer(used, 'UsedAmounts')
+export const UsedPair = answer(used, 'UsedAmounts')
+const FreePairs = answer({ trial: UsedPair, freeContract: UsedPair }, 'FreeUsedAmounts')
+/** The classes of what was used. */
+export const billablePairs = { prod: UsedPair, nonProd: UsedPair, free: FreePairs }
 const measures = {
   ...used,
   prod: noted(optional(UsedPair), { description: 'Of view type `billable`, as `nonProd` and `free`.' }),
   nonProd: optional(UsedPair),
-  free: optional(answer({ trial: UsedPair, freeContract: UsedPair }, 'FreeUsedAmounts')),
+  free: optional(FreePairs),
 }
 const object = { clusterUID: t.string, objectID: t.string, group: t.string, kind: t.string, namespace: t.string, namespaceUID: t.string, name: t.string }
 const interval = { from: InstantText, to: noted(InstantText, { description: 'Just after the last second.' }) }

@@ -8,13 +8,13 @@ import { UsageReportStoreToken } from '../../core/usage/reports/ports.ts'
 import { DatabaseInventoryToken, UsageViewStoreToken } from '../../core/usage/views/ports.ts'
 import { makeReportNamespace, makeReportNamespaces } from '../../core/usage/views/namespace-reports.ts'
 import type { UsageViewAnswer } from '../../core/usage/views/views.ts'
-import { makeListGeneratedMonths, makeReadObject, makeReadObjectHistory, makeReadView } from '../../core/usage/views/views.ts'
+import { makeReadObject, makeReadObjectHistory, makeReadView } from '../../core/usage/views/views.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
 import type { Representation, Streamed } from '../kit/reply.ts'
 import { attachment } from '../kit/reply.ts'
 import type { ViewQuery } from './view-codecs.ts'
-import { downloadReport, getObjectHistory, listGeneratedMonths, objectRoutes, reportNamespace, reportNamespaces, viewRoutes } from './views.routes.ts'
+import { downloadReport, getObjectHistory, objectRoutes, reportNamespace, reportNamespaces, viewRoutes } from './views.routes.ts'
 
 /** An empty value of a filter is the same as none: clients send empty fields of forms. */
 const filterOf = ({ group, kind, clusterUID, namespace, namespaceUID, contractID }: ViewQuery) => {
@@ -43,14 +43,13 @@ const streamedView = ({ month, name, json, plainJson, csv }: UsageViewAnswer, { 
   return { lastModified, representations: [format === 'csv' ? asCsv : asJson] }
 }
 
-/** The generated months, and their views. */
+/** The views of generated months. */
 export const viewGroup = defineGroup({
   needs: { views: UsageViewStoreToken },
   routes: (given) => {
     const readView = makeReadView(given)
     const readObject = makeReadObject(given)
     return [
-      handle(listGeneratedMonths, makeListGeneratedMonths(given), { input: ({ grant }) => ({ ownerId: grant.ownerId }), reply: (yearMonthList) => ({ yearMonthList }) }),
       handle(getObjectHistory, makeReadObjectHistory(given), {
         input: ({ grant, params }) => ({ ownerId: grant.ownerId, clusterUid: params.clusterUID.toLowerCase(), objectUid: params.objectID.toLowerCase() }),
         reply: ({ object, months, segments }) => ({ ...object, months, segments }),

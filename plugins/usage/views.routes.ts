@@ -9,7 +9,6 @@ import type { ViewQuery } from './view-codecs.ts'
 import {
   ClusterItem,
   ContractItem,
-  GeneratedDates,
   historyExample,
   InAccount,
   KindItem,
@@ -34,18 +33,7 @@ import {
 /** Site admins alone hold the relation. */
 const summaryAccess = requires('can_view_usage_analytics', { type: 'account', name: query('org') })
 
-const route = routesOf({ tag: 'Billing Dashboard', scopeCategory: 'billing', access: summaryAccess })
 const monthRoute = routesOf({ tag: 'Billing Dashboard', scopeCategory: 'billing', access: summaryAccess, failures: [UsageViewMissing] })
-
-export const listGeneratedMonths = route({
-  id: 'usage.listGeneratedMonths',
-  method: 'GET',
-  path: '/dashboard/summary/generated-months',
-  summary: 'List the months of which reports were generated',
-  description: 'Years and months ascend. A month is generated on the first day of the next one, and is final 72 hours later.',
-  query: InAccount,
-  ok: json(200, GeneratedDates, { yearMonthList: { '2026': ['May', 'June'] } }),
-})
 
 export const getObjectHistory = monthRoute({
   id: 'usage.getObjectHistory',

@@ -32,6 +32,8 @@ import { migration as usageEvents } from './0031-usage-events.ts'
 import { migration as usageClusters } from './0032-usage-clusters.ts'
 import { migration as usageMonths } from './0033-usage-months.ts'
 import { migration as clustersSetNames } from './0034-clusters-set-names.ts'
+import { migration as usageIntake } from './0043-usage-intake.ts'
+import { migration as usageRefused } from './0044-usage-refused.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration in the order in which they run. New ones are appended. */
@@ -70,4 +72,6 @@ export const allMigrations: readonly Migration[] = [
   usageClusters,
   usageMonths,
   clustersSetNames,
+  usageIntake,
+  usageRefused,
 ]

@@ -155,9 +155,9 @@ const compose = (db: SqlDatabase) => ({
 export const makeSqlConsumptionStore = (db: SqlDatabase): ((runner: SqlRunner) => ConsumptionStore) => {
   const s = compose(db)
   return (runner) => ({
-    async listWithQuota(from, to) {
+    async listInForce(from, to) {
       const rows = await runner.all<ContractRow>(s.inForce, { from: from.getTime(), to: to.getTime() })
-      return rows.map(contractOf).filter(({ quota }) => quota.enabled)
+      return rows.map(contractOf)
     },
     async find(contractId, month) {
       const row = await runner.first<UsedRow>(s.find, { contractId, month })

@@ -179,8 +179,8 @@ export const MonthReportToken = token<MonthReport>('usage.MonthReport')
 
 /** What contracts have used so far in a month. */
 export interface ConsumptionStore {
-  /** Returns the contracts of all accounts that have a quota and whose start and end are around a time between two instants. */
-  listWithQuota(from: Date, to: Date): Promise<readonly Contract[]>
+  /** Returns the contracts of all accounts whose start and end are around a time between two instants. */
+  listInForce(from: Date, to: Date): Promise<readonly Contract[]>
   find(contractId: number, month: MonthKey): Promise<{ readonly milliCpuSeconds: bigint; readonly mebibyteSeconds: bigint } | undefined>
   set(contractId: number, month: MonthKey, used: { readonly milliCpuSeconds: bigint; readonly mebibyteSeconds: bigint }, at: Date): Promise<void>
   /** Returns false if the alert was sent before. */

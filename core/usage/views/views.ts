@@ -27,19 +27,6 @@ export interface UsageViewAnswer {
 
 const missing = (month: MonthKey): Failure<'UsageViewMissing'> => UsageViewMissing(`There is no such report of ${monthName(month)} ${yearOf(month)}.`)
 
-export interface ListMonthsInput {
-  readonly ownerId: AccountId
-}
-
-/** Returns the names of the generated months by year. */
-export const makeListGeneratedMonths =
-  ({ views }: { readonly views: Pick<UsageViewStore, 'monthsOf'> }) =>
-  async (_call: SignedInCall<never>, { ownerId }: ListMonthsInput): Outcome<never, Readonly<Record<string, readonly string[]>>> => {
-    const years: Record<string, string[]> = {}
-    for (const month of await views.monthsOf(ownerId)) (years[String(yearOf(month))] ??= []).push(monthName(month))
-    return right(years)
-  }
-
 export interface ReadViewInput {
   readonly ownerId: AccountId
   /** The name of the account, for the rows of CSV. */
