@@ -81,9 +81,11 @@ const objectViews = databaseViews.slice(5).map((view) => `dbProduct/views/${view
 const everyPath = [`${summary}/generated-months`, `${summary}/object-quota-history${objectPath}`, ...[...views, ...objectViews].map((view) => `${june}/${view}`)]
 
 test('years and months ascend, and only published months of the account are listed', async (t) => {
-  t.deepEqual((await expectStatus(read(`${summary}/generated-months`), 200)).json, { yearMonthList: { '2025': ['December'], '2026': ['May', 'June'] } })
-  t.deepEqual((await expectStatus(read(`${summary}/generated-months`, { org: otherOrg }), 200)).json, { yearMonthList: { '2026': ['June'] } })
-  t.deepEqual((await expectStatus(read(`${summary}/generated-months`, { org: 'admin' }), 200)).json, { yearMonthList: {} })
+  const { yearMonthList, months } = (await expectStatus(read(`${summary}/generated-months`), 200)).json
+  t.deepEqual(yearMonthList, { '2025': ['December'], '2026': ['May', 'June'] })
+  t.deepEqual(months.map(({ month, revision }: { month: string; revision: number }) => [month, revision]), [['2025-12', 1], ['2026-05', 1], ['2026-06', 1]])
+  t.deepEqual((await expectStatus(read(`${summary}/generated-months`, { org: otherOrg }), 200)).json.yearMonthList, { '2026': ['June'] })
+  t.deepEqual((await expectStatus(read(`${summary}/generated-months`, { org: 'admin' }), 200)).json, { yearMonthList: {}, months: [] })
 })
 
 test('every route is for site admins: 403 to members and strangers, 404 without such an account, 401 without a token, 400 without org', async (t) => {

@@ -5,6 +5,7 @@ import type { Call } from '../../kernel/principal.ts'
 import { token } from '../../kernel/token.ts'
 import type { AuditTrail, UnitOfWork } from '../../kernel/unit-of-work.ts'
 import type { MonthKey, UnixSeconds, UsageClusterId, UsageMonth, UsageMonthId, UsageMonthStatus, UsageObject, UsageProduct, UsageSegment } from '../types.ts'
+import type { AnnounceStores } from './announce.ts'
 import type { BindingTime } from './coverage.ts'
 import type { Span } from './presence.ts'
 import type { ModeChange } from './segments.ts'
@@ -164,7 +165,7 @@ export interface MonthStore {
 }
 export const MonthStoreToken = token<MonthStore>('usage.MonthStore')
 
-export interface MonthStores {
+export interface MonthStores extends AnnounceStores {
   readonly months: MonthStore
   readonly audit: AuditTrail
 }
