@@ -51,7 +51,7 @@ export const overviewGroup = defineGroup({
           month: monthText(monthKey(params.year, params.month)),
           customers: customers.map(({ accountName, month, products }) => {
             const { revision, status, generatedAt } = month
-            return { account: accountName, accountID: month.ownerId, revision, status, generatedAt, products }
+            return { account: accountName, accountID: month.ownerId, revision, status, generatedAt, products: products.map(({ clusterHours: _, ...totals }) => totals) }
           }),
         }),
       }),
