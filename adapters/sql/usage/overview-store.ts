@@ -1,5 +1,4 @@
 import type { AccountId } from '../../../core/kernel/ids.ts'
-import { monthEnd, monthStart } from '../../../core/usage/month.ts'
 import type { IntakeSum, RefusedEvent, UsageOverviewStore } from '../../../core/usage/overview/ports.ts'
 import type { UsageProduct } from '../../../core/usage/types.ts'
 import { withOwner } from '../contracts/contract-store.ts'
@@ -99,8 +98,8 @@ export const makeSqlUsageOverviewStore = (db: SqlDatabase): ((runner: SqlRunner)
           : [{ accountName: first.account_name, month: monthOf(first), products: [first, ...others].flatMap(({ product, tail }) => (product === null || tail === null ? [] : [{ product: product as UsageProduct, tail }])) }],
       )
     },
-    async runningContracts(ownerId, month) {
-      const contracts = await runner.all<ContractRow>(s.contracts, { ownerId, from: monthStart(month) * 1000, to: monthEnd(month) * 1000 })
+    async runningContracts(ownerId, month, { from, to }) {
+      const contracts = await runner.all<ContractRow>(s.contracts, { ownerId, from: from * 1000, to: to * 1000 })
       const used = new Map((await runner.all<UsedRow>(s.used, { ownerId, month })).map((row) => [Number(row.contract_id), row]))
       return contracts.map(contractOf).map((contract) => {
         const row = used.get(contract.id)

@@ -15,6 +15,7 @@ import type { SettleMonth } from '../../../core/usage/events/ports.ts'
 import { UsageClusterStoreToken, UsageUpkeepUnitOfWorkToken } from '../../../core/usage/events/ports.ts'
 import { makeSettleMonth } from '../../../core/usage/events/upkeep.ts'
 import type { AnnounceStores } from '../../../core/usage/months/announce.ts'
+import { monthBounds } from '../../../core/usage/month.ts'
 import { CloseMonthToken, makeCloseMonth } from '../../../core/usage/months/close.ts'
 import type { GatherMonth, MonthReport, UsageInputs } from '../../../core/usage/months/ports.ts'
 import { ConsumptionUnitOfWorkToken } from '../../../core/usage/months/consumption.ts'
@@ -53,7 +54,7 @@ const reportHere = ({ database, onStop }: Boot): MonthReport => {
 const contractsIn =
   (overview: UsageOverviewStore): AnnounceStores['contractsIn'] =>
   async (ownerId, month) =>
-    (await overview.runningContracts(ownerId, month)).map(({ contract }) => contract)
+    (await overview.runningContracts(ownerId, month, monthBounds(month))).map(({ contract }) => contract)
 
 /** Provides the months of usage. */
 export const provideUsageMonths: Provide = (container, boot) => {

@@ -3,7 +3,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Outcome } from '../../kernel/failure.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
-import { monthName, monthOf, secondOf, yearOf } from '../month.ts'
+import { monthBounds, monthName, monthOf, secondOf, yearOf } from '../month.ts'
 import { perCoreMonth, perGibMonth, thousandthsOf } from '../months/amounts.ts'
 import type { CloseFailure, CloseInput, CloseMonth } from '../months/close.ts'
 import type { ViewTotals } from '../reports/view-items.ts'
@@ -81,7 +81,7 @@ export const makeReadRunningMonth =
   ({ overview, clock }: { readonly overview: Pick<UsageOverviewStore, 'runningContracts'>; readonly clock: Clock }) =>
   async (_call: SignedInCall<never>, { ownerId }: { readonly ownerId: AccountId }): Outcome<never, RunningMonth> => {
     const month = monthOf(secondOf(clock.now()))
-    return right({ month, contracts: (await overview.runningContracts(ownerId, month)).flatMap((each) => figuresOf(each, month)) })
+    return right({ month, contracts: (await overview.runningContracts(ownerId, month, monthBounds(month))).flatMap((each) => figuresOf(each, month)) })
   }
 
 export interface ChangedMonth {

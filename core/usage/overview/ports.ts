@@ -1,6 +1,7 @@
 import type { Contract } from '../../contracts/types.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import { token } from '../../kernel/token.ts'
+import type { MonthBounds } from '../month.ts'
 import type { MonthKey, UsageMonth, UsageProduct, UsedAmount } from '../types.ts'
 
 /** How many events of a cluster arrived on a day. */
@@ -51,7 +52,7 @@ export interface UsageOverviewStore {
   /** Returns the newest revisions of a month of all accounts that exist, by name. */
   customersIn(month: MonthKey): Promise<readonly CustomerMonth[]>
   /** Returns the contracts of an account that are in force at some time of a month, by id. */
-  runningContracts(ownerId: AccountId, month: MonthKey): Promise<readonly RunningContract[]>
+  runningContracts(ownerId: AccountId, month: MonthKey, bounds: MonthBounds): Promise<readonly RunningContract[]>
   /** Adds counts to those that are stored. */
   addIntake(sum: IntakeSum): Promise<void>
   addRefused(events: readonly RefusedEvent[]): Promise<void>
