@@ -54,7 +54,7 @@ export interface ReportDeps {
   readonly recent: RecentlyHeard
   readonly recordEvents: RecordEvents
   readonly tally: EventTally
-  /** Is told of each report whose cluster is known. */
+  /** Receives each report whose cluster is known. */
   readonly onReport?: (arrival: Arrival) => void
   /** How many transactions may be under way at the same time. */
   readonly transactions: number

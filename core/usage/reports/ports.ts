@@ -9,7 +9,7 @@ export interface ReportColumn {
   /** The share of the width of the table, relative to the other columns. */
   readonly width: number
   readonly isNumber: boolean
-  /** Set smaller: texts of equal length that nobody reads, such as UIDs. */
+  /** Set smaller: texts of equal length that are compared, not read, such as UIDs. */
   readonly isId?: boolean
 }
 
