@@ -16,7 +16,8 @@ export const axisStep = (highest: number): number => {
   return power * ([1, 2, 5, 10].find((factor) => factor * power * 4 >= highest * (1 - 1e-9)) ?? 10)
 }
 
-const shownNumber = (value: number): string => String(value >= 1000 ? Math.round(value) : Number(value.toPrecision(3)))
+const separated = new Intl.NumberFormat('en-US', { maximumFractionDigits: 3 })
+const shownNumber = (value: number): string => separated.format(value >= 1000 ? Math.round(value) : Number(value.toPrecision(3)))
 
 const sumsOf = ({ series }: ReportChart): readonly number[] =>
   Array.from({ length: Math.max(0, ...series.map(({ values }) => values.length)) }, (_, day) => series.reduce((sum, { values }) => sum + (values[day] ?? 0), 0))

@@ -1,10 +1,11 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { ReportChart, ReportContent, ReportTable } from '../../core/usage/reports/ports.ts'
+import type { ReportChart, ReportContent, ReportSummary, ReportTable } from '../../core/usage/reports/ports.ts'
 
 /** A report without the rows of its tables, as it is sent to the thread. */
 export interface ReportOutline extends Omit<ReportContent, 'sections'> {
   readonly sections: readonly {
     readonly title: string
+    readonly summary: ReportSummary
     readonly figures: readonly (readonly [string, string])[]
     readonly charts: readonly ReportChart[]
     readonly tables: readonly Omit<ReportTable, 'rows'>[]

@@ -1,4 +1,4 @@
-import type { ReportChart, ReportColumn } from '../../core/usage/reports/ports.ts'
+import type { ReportChart, ReportColumn, ReportSummary } from '../../core/usage/reports/ports.ts'
 import { monthNames } from '../../core/usage/types.ts'
 import { internalsOf } from './pdfkit-internals.ts'
 import type { PdfReference } from './pdfkit-internals.ts'
@@ -19,11 +19,14 @@ export interface ReportStreams {
   flush(): Promise<void>
 }
 
-const cellText = { weight: 'regular', size: 8 } as const
-const headText = { weight: 'bold', size: 7.5 } as const
-const totalText = { weight: 'bold', size: 8 } as const
-const rowHeight = 13
-const padding = 3.5
+const cellText = { weight: 'regular', size: 7.5 } as const
+const idText = { weight: 'regular', size: 5.8 } as const
+const headText = { weight: 'bold', size: 6.5 } as const
+const totalText = { weight: 'bold', size: 7.5 } as const
+const rowHeight = 12.5
+const lineHeight = 9
+const headLine = 8
+const padding = 2.5
 const logoBox = { width: 180, height: 56 } as const
 
 
@@ -100,7 +103,9 @@ export class ReportPages {
   }
 
   #text(tag: string, text: string, at: { readonly x: number; readonly y: number; readonly room: number }, look: { readonly weight: 'regular' | 'bold'; readonly size: number }, color: string): void {
-    this.#add(this.#document.tagged(tag, `${color}\n${this.#typesetter.line(text, at, look)}`))
+    const set = this.#typesetter.set(text, at.room, look)
+    this.#add(this.#document.tagged(tag, `${color}\n${this.#typesetter.draw(set, at, look.size * 1.2)}`, set.attributes))
+    this.#y += (set.lines.length - 1) * look.size * 1.2
   }
 
   async #newPage(): Promise<void> {
@@ -108,13 +113,13 @@ export class ReportPages {
     this.#pages += 1
     this.#y = page.top
     const { ownerName, month, revision, status } = this.#outline
-    const y = page.height - 28
+    const y = page.height - 26
     const isCover = this.#pages === 1
     const count = internalsOf(this.#document).page
     count.xobjects['PageCount'] = this.#pageCount
     const parts = [this.#palette.area, filled(0, 0, page.width, isCover ? 14 : 6), rule, filled(page.left, y - 12, page.right - page.left, 0.5), grey]
     parts.push(this.#typesetter.line(`${monthTitle(month)}, revision ${revision}, ${status}`, { x: page.left, y, room: 200 }, footerText))
-    parts.push(this.#typesetter.line(ownerName, { x: page.left + 200, y, room: 210 }, footerText))
+    parts.push(this.#typesetter.line(ownerName, { x: page.left + 220, y, room: 400 }, footerText))
     parts.push(this.#typesetter.line(`Page ${this.#pages} of`, { x: page.right - 120, y, room: 97, align: 'right' }, footerText))
     parts.push(`q 1 0 0 1 ${page.right - 20.5} ${y} cm /PageCount Do Q`)
     this.#add(artifact(parts.join('\n')))
@@ -138,12 +143,14 @@ export class ReportPages {
     this.#document.beginElement('Sect')
     this.#logo()
     const room = page.right - page.left
-    this.#text('H1', 'Usage report', { x: page.left, y: 178, room }, { weight: 'bold', size: 30 }, this.#palette.text)
+    this.#text('H1', 'Usage report', { x: page.left, y: 126, room }, { weight: 'bold', size: 26 }, this.#palette.text)
     // A long name is set smaller, as long as it can be read.
     const size = Math.max(11, Math.min(20, (20 * room) / this.#typesetter.width(ownerName, 'regular', 20)))
-    this.#text('P', ownerName, { x: page.left, y: 212, room: room + 1 }, { weight: 'regular', size: Math.floor(size * 10) / 10 }, black)
-    this.#text('P', monthTitle(month), { x: page.left, y: 238, room }, { weight: 'regular', size: 16 }, grey)
-    this.#y = 262
+    this.#y = 0
+    this.#text('P', ownerName, { x: page.left, y: 154, room: room + 1 }, { weight: 'regular', size: Math.floor(size * 10) / 10 }, black)
+    this.#y += 176
+    this.#text('P', monthTitle(month), { x: page.left, y: this.#y, room }, { weight: 'regular', size: 15 }, grey)
+    this.#y += 16
     await this.#figures([
       ['Status', status === 'final' ? 'Final' : 'Provisional'],
       ['Revision', String(revision)],
@@ -154,10 +161,9 @@ export class ReportPages {
       this.#y += 16
     }
     for (const section of sections) {
-      await this.#room(90)
-      this.#y += 8
-      this.#heading('H2', section.title, 13)
-      await this.#figures(section.figures)
+      await this.#room(160)
+      this.#y += 6
+      await this.#summary(section.title, section.summary)
     }
     if (sections.length === 0) {
       this.#text('P', 'Nothing was used in this month.', { x: page.left, y: this.#y + 12, room }, { weight: 'regular', size: 11 }, black)
@@ -173,7 +179,7 @@ export class ReportPages {
     const { logo } = this.#outline.branding
     if (logo === undefined) return
     this.#add('/Artifact BMC')
-    this.#document.image(Buffer.from(logo), page.left, 60, { fit: [logoBox.width, logoBox.height] })
+    this.#document.image(Buffer.from(logo), page.left, 36, { fit: [logoBox.width, logoBox.height] })
     this.#add('EMC')
   }
 
@@ -218,32 +224,49 @@ export class ReportPages {
       this.#y += 22
       return
     }
+    this.#beginTable(cells)
+    for (let count = 0; rows !== undefined; rows = await this.#streams.rows(table)) {
+      for (const row of rows) {
+        await this.#row(cells, row, { ground: count % 2 === 1 ? stripe : undefined, look: cellText })
+        count += 1
+      }
+    }
+    if (totals !== undefined) await this.#totals(cells, totals)
+    this.#document.endElement()
+    if (footnote !== undefined) await this.#footnote(footnote)
+    this.#y += 12
+  }
+
+  /** A short table of the cover. */
+  async #summary(title: string, { columns, rows, subtotals, totals, footnote }: ReportSummary): Promise<void> {
+    this.#heading('H2', title, 12)
+    const cells = placed(columns)
+    this.#beginTable(cells)
+    for (const [index, row] of rows.entries()) {
+      const isSum = subtotals.includes(index)
+      await this.#row(cells, row, { ground: isSum ? stripe : undefined, look: isSum ? totalText : cellText })
+    }
+    await this.#totals(cells, totals)
+    this.#document.endElement()
+    await this.#footnote(footnote)
+  }
+
+  #beginTable(cells: readonly PlacedColumn[]): void {
     this.#document.beginElement('Table')
     this.#document.beginElement('TR')
     this.#head(cells, true)
     this.#document.endElement()
-    for (let count = 0; rows !== undefined; rows = await this.#streams.rows(table)) {
-      for (const row of rows) {
-        await this.#nextRow(cells)
-        this.#row(cells, row, count % 2 === 1 ? stripe : undefined)
-        count += 1
-      }
-    }
-    if (totals !== undefined) {
-      await this.#nextRow(cells)
-      this.#totals(cells, totals)
-    }
-    this.#document.endElement()
-    if (footnote !== undefined) {
-      await this.#room(14)
-      this.#text('P', footnote, { x: page.left, y: this.#y + 10, room: page.right - page.left }, footnoteText, grey)
-      this.#y += 12
-    }
+  }
+
+  async #footnote(text: string): Promise<void> {
+    await this.#room(14)
+    this.#text('P', text, { x: page.left, y: this.#y + 9, room: page.right - page.left }, footnoteText, grey)
     this.#y += 12
   }
 
-  async #nextRow(cells: readonly PlacedColumn[]): Promise<void> {
-    if (this.#y + rowHeight <= page.bottom) return
+  /** Begins a page with the head of the table if there is no room for a row on this one. */
+  async #roomForRow(cells: readonly PlacedColumn[], height: number): Promise<void> {
+    if (this.#y + height <= page.bottom) return
     await this.#newPage()
     this.#head(cells, false)
   }
@@ -252,12 +275,12 @@ export class ReportPages {
   #head(cells: readonly PlacedColumn[], isFirst: boolean): void {
     const { ground, text } = this.#palette
     const lines = Math.max(...cells.map(({ title }) => title.split('\n').length))
-    const height = rowHeight + 2 + (lines - 1) * 10
+    const height = rowHeight + 1 + (lines - 1) * headLine
     const parts = [artifact(`${ground}\n${filled(page.left, this.#y, page.right - page.left, height)}`)]
     for (const { title, x, room, isNumber } of cells) {
       const own = title.split('\n')
-      const first = this.#y + height - 4.5 - (own.length - 1) * 10
-      const drawn = own.map((line, i) => this.#typesetter.line(line, { x, y: first + i * 10, room, align: isNumber ? 'right' : 'left' }, headText))
+      const first = this.#y + height - 4.5 - (own.length - 1) * headLine
+      const drawn = own.map((line, i) => this.#typesetter.line(line, { x, y: first + i * headLine, room, isFigure: true, align: isNumber ? 'right' : 'left' }, headText))
       const all = [text, ...drawn].join('\n')
       parts.push(isFirst ? this.#document.tagged('TH', all, columnHead) : artifact(all))
     }
@@ -265,29 +288,38 @@ export class ReportPages {
     this.#y += height
   }
 
-  #row(cells: readonly PlacedColumn[], row: readonly string[], ground: string | undefined): void {
-    const parts: string[] = ground === undefined ? [] : [artifact(`${ground}\n${filled(page.left, this.#y, page.right - page.left, rowHeight)}`)]
+  /** Draws a row, whose texts may have several lines. */
+  async #row(cells: readonly PlacedColumn[], row: readonly string[], { ground, look, rise = 0 }: RowLook): Promise<void> {
+    const set = cells.map(({ room, isNumber, isId }, i) => this.#typesetter.set(row[i] ?? '', room, isId === true ? { ...look, size: idText.size } : look, isNumber))
+    const lines = Math.max(...set.map((each) => each.lines.length))
+    const height = rowHeight + rise + (lines - 1) * lineHeight
+    await this.#roomForRow(cells, height)
+    const parts: string[] = ground === undefined ? [] : [artifact(`${ground}\n${filled(page.left, this.#y, page.right - page.left, height)}`)]
+    if (rise > 0) parts.push(artifact(`${grey}\n${filled(page.left, this.#y, page.right - page.left, 0.7)}`))
     parts.push(black)
     this.#document.beginElement('TR')
-    const y = this.#y + 9.5
+    const y = this.#y + rise + 9
     for (const [i, { x, room, isNumber }] of cells.entries()) {
-      parts.push(this.#document.tagged('TD', this.#typesetter.line(row[i] ?? '', { x, y, room, isFigure: isNumber, align: isNumber ? 'right' : 'left' }, cellText)))
+      const each = set[i]
+      if (each === undefined) continue
+      parts.push(this.#document.tagged('TD', this.#typesetter.draw(each, { x, y, room, align: isNumber ? 'right' : 'left' }, lineHeight), each.attributes))
     }
     this.#document.endElement()
     this.#add(parts.join('\n'))
-    this.#y += rowHeight
+    this.#y += height
   }
 
-  #totals(cells: readonly PlacedColumn[], totals: readonly string[]): void {
-    this.#document.beginElement('TR')
-    const parts = [artifact(`${grey}\n${filled(page.left, this.#y, page.right - page.left, 0.7)}`), black]
-    for (const [i, { x, room, isNumber }] of cells.entries()) {
-      parts.push(this.#document.tagged('TD', this.#typesetter.line(totals[i] ?? '', { x, y: this.#y + 10.5, room, isFigure: isNumber, align: isNumber ? 'right' : 'left' }, totalText)))
-    }
-    this.#document.endElement()
-    this.#add(parts.join('\n'))
-    this.#y += rowHeight + 2
+  async #totals(cells: readonly PlacedColumn[], totals: readonly string[]): Promise<void> {
+    await this.#row(cells, totals, { ground: undefined, look: totalText, rise: 1 })
+    this.#y += 2
   }
+}
+
+/** How a row looks. With `rise`, a line is above it, and so many points more. */
+interface RowLook {
+  readonly ground: string | undefined
+  readonly look: { readonly weight: 'regular' | 'bold'; readonly size: number }
+  readonly rise?: number
 }
 
 const footerText = { weight: 'regular', size: 7.5 } as const

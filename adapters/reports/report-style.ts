@@ -1,5 +1,5 @@
-/** Points from the upper left corner of a page, A4. */
-export const page = { width: 595.28, height: 841.89, left: 40, right: 555.28, top: 62, bottom: 790 } as const
+/** Points from the upper left corner of a page, A4 in landscape: tables have all classes of both measures. */
+export const page = { width: 841.89, height: 595.28, left: 36, right: 805.89, top: 44, bottom: 546 } as const
 
 type Rgb = readonly [number, number, number]
 

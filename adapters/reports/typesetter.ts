@@ -63,11 +63,20 @@ interface TextPlace {
   readonly isFigure?: boolean
 }
 
-/** A text within its room. */
+/** One line of a text within its room. */
 interface Fitted {
+  readonly text: string
   readonly runs: readonly Run[]
   readonly width: number
   readonly isShort: boolean
+  readonly look: Look
+}
+
+/** A text that is set, and not drawn yet. */
+export interface SetText {
+  readonly lines: readonly Fitted[]
+  /** Attributes of the element that has the text, if programs could not read it as it is drawn. */
+  readonly attributes: string
 }
 
 const ellipsis = '…'
@@ -79,7 +88,7 @@ const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
 const replacement = '\ufffd'
 const invisible = /\p{Cf}/u
 
-/** Sets texts in one line each. Every text is shown as far as the fonts of this folder have its characters. */
+/** Sets texts. Every text is shown as far as the fonts of this folder have its characters. */
 export class Typesetter {
   readonly #document: TaggedDocument
   readonly #faces = new Map<string, Face>()
@@ -181,7 +190,22 @@ export class Typesetter {
    * longer figure, of which nothing may be left out, is set smaller. `align` is of the text in its room.
    */
   line(text: string, place: TextPlace, given: Look): string {
-    const { runs, width, isShort, look } = place.isFigure === true ? this.#whole(text, place.room, given) : { ...this.#fitted(shown(text), place.room, given), look: given }
+    return this.#drawn(place.isFigure === true ? this.#whole(text, place.room, given) : this.#fitted(shown(text), place.room, given), place, text)
+  }
+
+  /** Sets a text in as many lines as it needs, `mostLines` at most: the last of them is shortened then. A figure has one line. */
+  set(text: string, room: number, look: Look, isFigure = false): SetText {
+    const lines = isFigure ? [this.#whole(text, room, look)] : this.#broken(shown(text), room, look)
+    const isBroken = lines.length > 1 || lines.some(({ isShort }) => isShort)
+    return { lines, attributes: isBroken || rightToLeft.test(text) ? actualText(text) : '' }
+  }
+
+  /** Returns the operators that draw a text that was set. `place.y` is the base line of its first line. */
+  draw({ lines }: SetText, place: TextPlace, lineHeight: number): string {
+    return lines.map((line, index) => this.#drawn(line, { ...place, y: place.y + index * lineHeight }, line.text)).join('\n')
+  }
+
+  #drawn({ runs, width, isShort, look }: Fitted, place: TextPlace, text: string): string {
     const { fonts } = internalsOf(this.#document).page
     let x = place.align === 'right' ? place.x + place.room - width : place.x
     const drawn: string[] = []
@@ -199,22 +223,54 @@ export class Typesetter {
       }
     }
     const operators = `BT ${drawn.join(' ')} ET`
-    // The whole text for programs that read the document: a shortened one, and one whose glyphs are joined, replaced or not in the order of reading.
-    return isShort || complex.test(text) || this.#isReplaced(text, look.weight) ? `/Span <</ActualText ${textObject(text)}>> BDC ${operators} EMC` : operators
+    // The text for programs that read the document: of glyphs that are joined or replaced, and of a shortened line. Programs take the glyphs of a line from right to left in
+    // the order of reading by themselves, and would reverse a text that is given here; such a text is at the element.
+    const isGiven = !rightToLeft.test(text) && (isShort || complex.test(text) || this.#isReplaced(text, look.weight))
+    return isGiven ? `/Span <<${actualText(text)}>> BDC ${operators} EMC` : operators
   }
 
-  #whole(text: string, room: number, { weight, size }: Look): Fitted & { readonly look: Look } {
+  /** Breaks a text where words or parts of names end, otherwise between letters. */
+  #broken(text: string, room: number, look: Look): readonly Fitted[] {
+    const lines: Fitted[] = []
+    let rest = text
+    for (;;) {
+      const runs = this.#runs(rest, look.weight)
+      const width = widthOf(runs, look.size)
+      if (width <= room) return [...lines, { text: rest, runs, width, isShort: false, look }]
+      if (lines.length === mostLines - 1) return [...lines, this.#fitted(rest, room, look)]
+      const end = this.#endOfLine(rest, room, look)
+      const line = rest.slice(0, end)
+      rest = rest.slice(end).trimStart()
+      lines.push(this.#fitted(line.trimEnd(), room, look))
+    }
+  }
+
+  /** Returns where the first line of a text ends. A letter is at most as wide alone as it is joined to others. */
+  #endOfLine(text: string, room: number, look: Look): number {
+    let [width, end, lastBreak] = [0, 0, 0]
+    for (const { segment } of graphemes.segment(text)) {
+      width += widthOf(this.#runs(segment, look.weight), look.size)
+      if (width > room && end > 0) break
+      end += segment.length
+      if (breaksAfter.test(segment)) lastBreak = end
+    }
+    // A line that is nearly empty would cost more than a name that is broken within a part of it.
+    return lastBreak * 3 > end ? lastBreak : end
+  }
+
+  #whole(text: string, room: number, { weight, size }: Look): Fitted {
     const runs = this.#runs(shown(text), weight)
     const width = widthOf(runs, size)
     // Sizes are written with two decimals.
     const fitting = width <= room ? size : Math.floor(((size * room) / width) * 100) / 100
-    return { runs, width: widthOf(runs, fitting), isShort: false, look: { weight, size: fitting } }
+    return { text, runs, width: widthOf(runs, fitting), isShort: false, look: { weight, size: fitting } }
   }
 
-  #fitted(text: string, room: number, { weight, size }: Look): Fitted {
+  #fitted(text: string, room: number, look: Look): Fitted {
+    const { weight, size } = look
     const runs = this.#runs(text, weight)
     const width = widthOf(runs, size)
-    if (width <= room) return { runs, width, isShort: false }
+    if (width <= room) return { text, runs, width, isShort: false, look }
     // A text is measured only as far as it may fit: the narrowest letters are a fifth of the size.
     const parts = Array.from(graphemes.segment(text.slice(0, Math.ceil((room / size) * 8) + 8)), ({ segment }) => segment)
     const end = Array.from(graphemes.segment(text.slice(-4 * keptAtEnd)), ({ segment }) => segment).slice(-keptAtEnd).join('')
@@ -226,9 +282,16 @@ export class Typesetter {
       else tooMany = middle
     }
     const short = this.#runs(cut(fits), weight)
-    return { runs: short, width: widthOf(short, size), isShort: true }
+    return { text, runs: short, width: widthOf(short, size), isShort: true, look }
   }
 }
+
+/** More lines of one text would leave no room for others. */
+const mostLines = 30
+const breaksAfter = /[\s\-./_:,]$/
+
+/** The entry of a dictionary that gives the text of what is drawn. */
+const actualText = (text: string): string => `/ActualText ${textObject(text)}`
 
 /** Longer texts are cut before anything is measured. Control characters have no glyphs, and there is one form of each emoji. */
 const longest = 1_000
@@ -260,19 +323,53 @@ const shaped = (face: Face, text: string, isRightToLeft: boolean): Run => {
     face,
     glyphs: glyphs.map((glyph, i) => {
       const { xAdvance = glyph.advanceWidth, yOffset = 0, xOffset = 0 } = positions[i] ?? {}
-      return included(face, glyph.id, xAdvance, glyph.codePoints, yOffset, xOffset, glyph.advanceWidth)
+      return included(face, glyph.id, xAdvance, isRightToLeft ? oneCharacter(glyph.codePoints) : glyph.codePoints, yOffset, xOffset, glyph.advanceWidth)
     }),
   }
 }
 
-/** Returns the parts of a text from left to right. Each part is in the order of reading. */
-const visualParts = (text: string): readonly { readonly text: string; readonly isRightToLeft: boolean }[] => {
-  const embedding = bidi.getEmbeddingLevels(text, 'auto')
+const lam = 0x644
+/** The ligatures of lam with these letters as single characters. */
+const lamWith: ReadonlyMap<number | undefined, number> = new Map([[0x622, 0xfef5], [0x623, 0xfef7], [0x625, 0xfef9], [0x627, 0xfefb]])
+
+/** Programs that put the glyphs of a line into the order of reading differ in the order of the characters of one glyph, so a ligature is given as one character. */
+const oneCharacter = (codePoints: readonly number[]): readonly number[] => {
+  const ligature = codePoints.length === 2 && codePoints[0] === lam ? lamWith.get(codePoints[1]) : undefined
+  return ligature === undefined ? codePoints : [ligature]
+}
+
+/** A part that is read from right to left: its letters, and what is between them unless that has letters of the other direction. */
+const rightToLeftPart = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff](?:(?:[^\p{L}]|[\u200e\u200f])*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff])*\p{M}*/gu
+
+/**
+ * Returns the parts of a text from left to right. Each part is in the order of reading. As in the rest of the document, parts follow each other
+ * from left to right, so that `-prod-1` is behind a name in Arabic, and programs find it there.
+ */
+const visualParts = (text: string): readonly VisualPart[] => {
+  const parts: VisualPart[] = []
+  let end = 0
+  for (const { 0: part, index } of text.matchAll(rightToLeftPart)) {
+    if (index > end) parts.push({ text: text.slice(end, index), isRightToLeft: false })
+    parts.push(...partsOfRightToLeft(part))
+    end = index + part.length
+  }
+  if (end < text.length) parts.push({ text: text.slice(end), isRightToLeft: false })
+  return parts
+}
+
+interface VisualPart {
+  text: string
+  readonly isRightToLeft: boolean
+}
+
+/** Returns the parts of a text that is read from right to left, with numbers in it, from left to right. */
+const partsOfRightToLeft = (text: string): readonly VisualPart[] => {
+  const embedding = bidi.getEmbeddingLevels(text, 'rtl')
   const order = Array.from({ length: text.length }, (_, i) => i)
   for (const [start = 0, end = 0] of bidi.getReorderSegments(text, embedding)) {
     order.splice(start, end - start + 1, ...order.slice(start, end + 1).reverse())
   }
-  const parts: { text: string; isRightToLeft: boolean }[] = []
+  const parts: VisualPart[] = []
   let before = -2
   for (const index of order) {
     const isRightToLeft = (embedding.levels[index] ?? 0) % 2 === 1

@@ -2,6 +2,7 @@ import type { ObjectTypeDefinition, PermissionDefinition } from '../../core/kern
 import { definePlugin, heldBy } from '../kit/plugin.ts'
 import { usageEventGroup } from './events.handlers.ts'
 import { usageMonthsGroup, usageUpkeepGroup } from './usage.job.ts'
+import { overviewGroup } from './overview.handlers.ts'
 import { outageGroup } from './outages.handlers.ts'
 import { namespaceReportGroup, reportGroup, viewGroup } from './views.handlers.ts'
 
@@ -37,5 +38,5 @@ export const usagePlugin = definePlugin({
   gate: 'billing-enabled',
   permissions: usagePermissions,
   objectTypes: usageObjectTypes,
-  groups: [usageEventGroup, usageUpkeepGroup, outageGroup, usageMonthsGroup, viewGroup, namespaceReportGroup, reportGroup],
+  groups: [usageEventGroup, usageUpkeepGroup, outageGroup, usageMonthsGroup, overviewGroup, viewGroup, namespaceReportGroup, reportGroup],
 })

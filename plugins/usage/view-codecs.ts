@@ -2,7 +2,7 @@ import * as t from 'io-ts'
 import type { FreeObject } from '../../core/kernel/json.ts'
 import { parseMonthNumber } from '../../core/usage/month.ts'
 import type { UsageViewName } from '../../core/usage/types.ts'
-import { monthNames, usageViewTypes } from '../../core/usage/types.ts'
+import { monthNames, usageClasses, usageViewTypes } from '../../core/usage/types.ts'
 import type { NamespaceReport } from '../../core/usage/views/namespace-reports.ts'
 import {
   answer,
@@ -89,15 +89,16 @@ export const viewQuery = (name: string, ...accepted: readonly (keyof typeof filt
   return request(props, name) as unknown as t.Type<ViewQuery, unknown, unknown>
 }
 
-export const GeneratedDates = answer({ yearMonthList: t.record(t.string, t.readonlyArray(t.string)) }, 'GeneratedDates')
-
 const used = { cpu: noted(Float, { description: 'Core-months.' }), memory: noted(Float, { description: 'GiB-months.' }) }
-const UsedPair = answer(used, 'UsedAmounts')
+export const UsedPair = answer(used, 'UsedAmounts')
+const FreePairs = answer({ trial: UsedPair, freeContract: UsedPair }, 'FreeUsedAmounts')
+/** The classes of what was used. */
+export const billablePairs = { prod: UsedPair, nonProd: UsedPair, free: FreePairs }
 const measures = {
   ...used,
   prod: noted(optional(UsedPair), { description: 'Of view type `billable`, as `nonProd` and `free`.' }),
   nonProd: optional(UsedPair),
-  free: optional(answer({ trial: UsedPair, freeContract: UsedPair }, 'FreeUsedAmounts')),
+  free: optional(FreePairs),
 }
 const object = { clusterUID: t.string, objectID: t.string, group: t.string, kind: t.string, namespace: t.string, namespaceUID: t.string, name: t.string }
 const interval = { from: InstantText, to: noted(InstantText, { description: 'Just after the last second.' }) }
@@ -105,7 +106,15 @@ const orNull = (codec: t.Mixed): t.Any => t.union([codec, t.null])
 const list = (codec: t.Any): t.Any => t.readonlyArray(codec as t.Mixed)
 const summary = answer({ min: SafeInteger, max: SafeInteger, mean: Float }, 'OccupiedSummary')
 
-export const ObjectItem = answer({ ...object, createdAt: InstantText, deletedAt: orNull(InstantText), dailyEvents: list(SafeInteger), ...measures }, 'UsageOfObject')
+const ObjectUse = answer(
+  {
+    contractID: noted(SafeInteger, { description: '0 for what was used without a contract.' }),
+    class: noted(oneOf(...usageClasses), { description: '`prod` and `non-prod` are billed, `trial` and `free` are not.' }),
+    ...used,
+  },
+  'UseOfObject',
+)
+export const ObjectItem = answer({ ...object, createdAt: InstantText, deletedAt: orNull(InstantText), dailyEvents: noted(list(SafeInteger), { description: 'One for each day of the month in UTC, day 1 first: how often the object was created, resized or deleted on it, by the times of these events. Heartbeats do not count.' }), ...measures, uses: optional(list(ObjectUse)) }, 'UsageOfObject')
 const ContractShare = answer({ contractID: SafeInteger, objectCount: SafeInteger, ...measures }, 'UsageOfContractInKind')
 const KindShare = answer({ group: t.string, kind: t.string, objectCount: SafeInteger, ...measures, contracts: list(ContractShare) }, 'UsageOfKindInCluster')
 export const ClusterItem = answer(
@@ -114,7 +123,7 @@ export const ClusterItem = answer(
     displayName: t.string,
     modes: list(answer({ ...interval, mode: t.string }, 'ClusterModeInterval')),
     contractIDs: list(SafeInteger),
-    clusterHours: noted(Float, { description: 'In which the cluster was heard.' }),
+    clusterHours: noted(Float, { description: 'Hours for which the cluster counts: those in which it was heard, the silences of up to 35 days between them, and recorded outages. Without use they are not billed.' }),
     objectCount: SafeInteger,
     ...measures,
     kinds: list(KindShare),
@@ -148,12 +157,26 @@ const TermsOfMonth = answer(
   },
   'TermsOfMonth',
 )
+export const UsedQuota = answer(
+  {
+    metric: t.string,
+    limit: noted(Float, { description: 'The quantity that is included in the month, in the unit of the metric: a limit that was changed in it counts by the seconds of each.' }),
+    billed: noted(Float, { description: 'Production and other use: what counts against the limit.' }),
+    excess: noted(Float, { description: 'What was billed beyond the limit.' }),
+    usedPercent: noted(Float, { description: 'What was billed, in percent of the limit.' }),
+  },
+  'UsedQuota',
+)
 export const ContractItem = answer(
   {
     contractID: noted(SafeInteger, { description: '0 for what was used without a contract.' }),
     name: t.string,
-    quota: noted(orNull(answer({ metric: t.string, limit: Float, usedPercent: Float }, 'UsedQuota')), { description: 'Of the month: a limit that was changed in it counts by the seconds of each.' }),
-    terms: noted(list(TermsOfMonth), { description: 'The versions of the terms that were in force in the month and cover the product, in the order of time.' }),
+      product: t.string,
+      features: list(t.string),
+      start: noted(orNull(InstantText), { description: 'From when the contract is in force; null without a contract.' }),
+      end: noted(orNull(InstantText), { description: 'Until just before when it is in force: its end or its revocation.' }),
+      quota: noted(orNull(UsedQuota), { description: 'Null without a quota.' }),
+      terms: noted(list(TermsOfMonth), { description: 'The versions of the terms that were in force in the month and cover the product, in the order of time.' }),
     objectCount: SafeInteger,
     ...measures,
   },
@@ -255,7 +278,10 @@ const items: Readonly<Record<UsageViewName, unknown>> = {
   },
   'namespaces-usage-view': { clusterUID: objectExample.clusterUID, namespace: objectExample.namespace, namespaceUID: objectExample.namespaceUID, clientOrg: '', ...counted },
   'gks-usage-view': { ...kind, ...counted, matrix: Array.from({ length: 30 }, () => ({ cpu: 0.05, memory: 0.2 })) },
-  'contracts-usage-view': { contractID: 42, name: 'Databases', quota: { metric: 'cpu_core_month', limit: 10, usedPercent: 15 }, terms: [termsExample], ...counted },
+  'contracts-usage-view': {
+    contractID: 42, name: 'Databases', product: 'database', features: ['database-enterprise'], start: '2026-01-01T00:00:00Z', end: '2027-01-01T00:00:00Z',
+    quota: { metric: 'cpu_core_month', limit: 10, billed: 1.5, excess: 0, usedPercent: 15 }, terms: [termsExample], ...counted,
+  },
   'object-quota-history-summaries-view': quotaItem,
   'objects-cluster-mode-usage-view': { ...objectExample, ...amounts, segments: [{ ...intervalExample, mode: 'prod', ...amounts }] },
 }

@@ -8,13 +8,13 @@ import { UsageReportStoreToken } from '../../core/usage/reports/ports.ts'
 import { DatabaseInventoryToken, UsageViewStoreToken } from '../../core/usage/views/ports.ts'
 import { makeReportNamespace, makeReportNamespaces } from '../../core/usage/views/namespace-reports.ts'
 import type { UsageViewAnswer } from '../../core/usage/views/views.ts'
-import { makeListGeneratedMonths, makeReadObject, makeReadObjectHistory, makeReadView } from '../../core/usage/views/views.ts'
+import { makeReadObject, makeReadObjectHistory, makeReadView } from '../../core/usage/views/views.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
 import type { Representation, Streamed } from '../kit/reply.ts'
 import { attachment } from '../kit/reply.ts'
 import type { ViewQuery } from './view-codecs.ts'
-import { downloadReport, getObjectHistory, listGeneratedMonths, objectRoutes, reportNamespace, reportNamespaces, viewRoutes } from './views.routes.ts'
+import { downloadReport, getObjectHistory, objectRoutes, reportNamespace, reportNamespaces, viewRoutes } from './views.routes.ts'
 
 /** An empty value of a filter is the same as none: clients send empty fields of forms. */
 const filterOf = ({ group, kind, clusterUID, namespace, namespaceUID, contractID }: ViewQuery) => {
@@ -30,27 +30,26 @@ interface ViewRequest {
 /** A provisional revision that is computed again from equal events, by another version of the code or after a wrong clock, has another tag too. */
 const tagOf = ({ revision, status, inputHash, generatedAt }: UsageMonth): string => `${revision}-${status}-${inputHash.slice(0, 22)}-${generatedAt.getTime().toString(36)}`
 
-/** The name of a file has the account: a vendor keeps the files of many. */
-const fileName = ({ objectName }: AccessGrant, rest: string): string => `usage-${objectName}-${rest}`
+/** The name of a file has the account, month, revision and status: a vendor keeps the files of many. */
+const fileName = ({ objectName }: AccessGrant, { month, revision, status }: UsageMonth, rest: string): string => `usage-${objectName}-${monthText(month)}-r${revision}-${status}${rest}`
 
 /** Returns both forms of a view, or the one that `format` names. */
 const streamedView = ({ month, name, json, plainJson, csv }: UsageViewAnswer, { grant, query: { format } }: ViewRequest): Streamed => {
   const tag = tagOf(month)
   const asJson: Representation = { contentType: 'application/json; charset=utf-8', tag, pieces: plainJson, packedPieces: json }
-  const asCsv: Representation = { contentType: 'text/csv; charset=utf-8; header=present', tag: `${tag}-csv`, headers: { 'Content-Disposition': attachment(fileName(grant, `${name}.csv`)) }, pieces: csv }
+  const asCsv: Representation = { contentType: 'text/csv; charset=utf-8; header=present', tag: `${tag}-csv`, headers: { 'Content-Disposition': attachment(fileName(grant, month, `-${name}.csv`)) }, pieces: csv }
   const lastModified = month.generatedAt
   if (format === undefined) return { lastModified, representations: [asJson, asCsv] }
   return { lastModified, representations: [format === 'csv' ? asCsv : asJson] }
 }
 
-/** The generated months, and their views. */
+/** The views of generated months. */
 export const viewGroup = defineGroup({
   needs: { views: UsageViewStoreToken },
   routes: (given) => {
     const readView = makeReadView(given)
     const readObject = makeReadObject(given)
     return [
-      handle(listGeneratedMonths, makeListGeneratedMonths(given), { input: ({ grant }) => ({ ownerId: grant.ownerId }), reply: (yearMonthList) => ({ yearMonthList }) }),
       handle(getObjectHistory, makeReadObjectHistory(given), {
         input: ({ grant, params }) => ({ ownerId: grant.ownerId, clusterUid: params.clusterUID.toLowerCase(), objectUid: params.objectID.toLowerCase() }),
         reply: ({ object, months, segments }) => ({ ...object, months, segments }),
@@ -59,6 +58,7 @@ export const viewGroup = defineGroup({
         handle(route, readView, {
           input: ({ grant, params, query }) => ({
             ownerId: grant.ownerId,
+            account: grant.objectName,
             month: monthKey(params.year, params.month),
             key: { product, view, viewType: query.view_type ?? 'total' },
             revision: query.revision,
@@ -71,6 +71,7 @@ export const viewGroup = defineGroup({
         handle(route, readObject, {
           input: ({ grant, params, query }) => ({
             ownerId: grant.ownerId,
+            account: grant.objectName,
             month: monthKey(params.year, params.month),
             key: { product, view, viewType: 'total' },
             revision: query.revision,
@@ -111,7 +112,7 @@ export const reportGroup = defineGroup({
           {
             contentType: 'application/pdf',
             tag: `${tagOf(report.month)}-pdf`,
-            headers: { 'Content-Disposition': attachment(fileName(grant, `${monthText(report.month.month)}.pdf`)), 'Content-Length': String(report.size) },
+            headers: { 'Content-Disposition': attachment(fileName(grant, report.month, '.pdf')), 'Content-Length': String(report.size) },
             pieces: () => given.reports.pieces(report),
           },
         ],

@@ -9,7 +9,6 @@ import type { ViewQuery } from './view-codecs.ts'
 import {
   ClusterItem,
   ContractItem,
-  GeneratedDates,
   historyExample,
   InAccount,
   KindItem,
@@ -34,18 +33,7 @@ import {
 /** Site admins alone hold the relation. */
 const summaryAccess = requires('can_view_usage_analytics', { type: 'account', name: query('org') })
 
-const route = routesOf({ tag: 'Billing Dashboard', scopeCategory: 'billing', access: summaryAccess })
 const monthRoute = routesOf({ tag: 'Billing Dashboard', scopeCategory: 'billing', access: summaryAccess, failures: [UsageViewMissing] })
-
-export const listGeneratedMonths = route({
-  id: 'usage.listGeneratedMonths',
-  method: 'GET',
-  path: '/dashboard/summary/generated-months',
-  summary: 'List the months of which reports were generated',
-  description: 'Years and months ascend. A month is generated on the first day of the next one, and is final 72 hours later.',
-  query: InAccount,
-  ok: json(200, GeneratedDates, { yearMonthList: { '2026': ['May', 'June'] } }),
-})
 
 export const getObjectHistory = monthRoute({
   id: 'usage.getObjectHistory',
@@ -89,7 +77,8 @@ const served: readonly ServedView[] = [
 const csvType = 'text/csv; charset=utf-8; header=present'
 const viewWords =
   'From the stored revision of the month; the ETag is that of the revision. Filters are combined, and the totals of a filtered view are the sums of its items. ' +
-  '`Accept: text/csv` or `format=csv` returns the items as CSV with the same figures.'
+  '`Accept: text/csv` or `format=csv` returns the items as CSV with the same figures; each row begins with account, month, revision and status. A text that begins with `=`, `+`, `-`, `@`, an apostrophe, ' +
+  'a tab or a line break has an apostrophe in front, so that a spreadsheet does not take it for a formula: remove one apostrophe in front to get the text.'
 
 const pathOf = (product: UsageProduct, view: UsageViewName) => `/dashboard/summary/{year}/{month}/usage-report/products/${product}/views/${view}`
 

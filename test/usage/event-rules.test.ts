@@ -83,6 +83,9 @@ const wrong: Readonly<Record<string, ReportedEvent>> = {
   'a fraction': { ...created, milliCPU: 0.5 },
   'no amount': { ...created, milliCPU: undefined },
   'negative replicas': { ...created, replicas: -1 },
+  'an amount without replicas': { ...created, replicas: 0 },
+  'pods that occupy more than the object, as of one replica': { ...created, milliCPU: 500, replicas: 3, details: { pods: [{ milliCPU: 500, memoryMiB: 1, count: 3 }] } },
+  'pods with more memory than the object': { ...created, memoryMiB: 512, replicas: 3, details: { pods: [{ milliCPU: 1, memoryMiB: 512, count: 3 }] } },
   'a pod without its amounts being numbers': { ...created, details: { pods: [{ milliCPU: '1' }] } },
   'a volume without a size': { ...created, details: { volumes: [{ name: 'data', createdAt: '2026-11-01T00:00:00Z' }] } },
   'too many pods': { ...created, details: { pods: Array.from({ length: 101 }, () => ({ milliCPU: 1, memoryMiB: 1, count: 1 })) } },
@@ -94,7 +97,7 @@ for (const [title, event] of Object.entries(wrong)) test(`events: ${title} is re
 
 test('events: the valid ones are taken, with the largest and smallest values', (t) => {
   const details = { pods: [{ milliCPU: 500, memoryMiB: 512, count: 3 }], volumes: [{ name: 'data', sizeMiB: 10_240, createdAt: '2026-11-01T00:00:00Z' }] }
-  t.is(reason({ ...created, milliCPU: 1_000_000_000, memoryMiB: 0, generation: Number.MAX_SAFE_INTEGER, replicas: 0, group: '', details }), 'change')
+  t.is(reason({ ...created, milliCPU: 1_000_000_000, memoryMiB: 3 * 512, generation: Number.MAX_SAFE_INTEGER, group: '', details }), 'change')
   t.is(reason(object.deleted('2026-11-22T11:00:00Z')), 'change')
   t.is(reason(object.heard('2026-11-22T11:00:00Z')), 'object-heard')
   t.is(reason(modeChanged('2026-11-22T11:00:00Z', 'staging')), 'mode')

@@ -5,6 +5,7 @@ import type { PopulatedService } from '../support/populated-service.ts'
 import { populatedClusterUid, startPopulatedService } from '../support/populated-service.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import { startService } from '../support/service.ts'
+import { IntakeSumsToken } from '../../core/usage/overview/intake.ts'
 import { clusterHeard, newObject } from './event-world.ts'
 
 /** Events over HTTP, as programs in clusters report them. */
@@ -28,6 +29,14 @@ const rows = (): readonly number[] => ['usage_clusters', 'usage_objects', 'usage
 const object = () => newObject({ createdAt: now(-3600) })
 
 test.serial('each event has its result, in order; what is repeated or refused is said', async (t) => {
+  const read = (query: string): Promise<ServiceAnswer> => service.send('GET', `/api/v1/dashboard/summary/${query}`, { token: service.adminToken })
+  const sumsNow = async (): Promise<readonly number[]> => {
+    await service.running.container.resolve(IntakeSumsToken).flush()
+    const { json } = await read('intake?org=harbour')
+    const own = json.items.filter(({ clusterUID }: { clusterUID: string }) => clusterUID === populatedClusterUid) as readonly Record<string, number>[]
+    return ['received', 'accepted', 'repeated', 'refused', 'late'].map((name) => own.reduce((sum, each) => sum + (each[name] ?? 0), 0))
+  }
+  const before = await sumsNow()
   const one = object()
   const created = { ...one.created(now(-60)), id: 'a' }
   const first = await report([created, clusterHeard(now()), { ...one.created(now(86_400)), id: 'late' }])
@@ -35,6 +44,14 @@ test.serial('each event has its result, in order; what is repeated or refused is
   t.deepEqual(words(first), ['accepted', 'accepted', 'too-early'])
   t.deepEqual(first.json.results.map(({ id }: { id: string }) => id).slice(0, 1), ['a'])
   t.deepEqual(words(await report([created, { ...created, milliCPU: 7 }])), ['repeated', 'conflict'])
+  t.deepEqual(words(await report([newObject({ createdAt: now(-3 * 86_400) }).created(now(-2 * 86_400))])), ['accepted'])
+  t.deepEqual((await sumsNow()).map((sum, index) => sum - (before[index] ?? 0)), [6, 3, 1, 2, 1])
+  t.deepEqual((await read('intake?org=harbour&from=2020-01-01&to=2020-02-01')).json, { items: [] })
+  for (const bad of ['2026-02-30', '1', '2026-13-01']) t.is((await read(`intake?org=harbour&from=${bad}`)).status, 400, bad)
+  const refused = await read('refused-events?org=harbour')
+  t.deepEqual(refused.json.items.map(({ id, reason }: { id: string; reason: string }) => [id, reason]), [['a', 'conflict'], ['late', 'too-early']])
+  t.deepEqual((await read('refused-events?org=lagoon')).json, { items: [] })
+  t.is((await service.send('GET', '/api/v1/dashboard/summary/intake?org=harbour', { token: await service.tokenFor('alice') })).status, 403)
   t.is(service.rows('select * from usage_changes as c join usage_objects as o on o.id = c.object_id where o.object_uid = ?', one.uid).length, 1)
 })
 

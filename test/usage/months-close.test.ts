@@ -70,6 +70,33 @@ for (const database of eachDatabase()) {
     }
   })
 
+  onWorld('a thing that did not run in the month is not in its report', async (t, world) => {
+    const { a, kind } = await fillMonth(world)
+    // Lost before the month began, and one of a cluster that was silent.
+    await world.object(a.id, kind, [{ from: start, to: end, cutAt: start, milliCpu: 500, memoryMib: 1 }])
+    const silent = await world.cluster()
+    await world.db.query((k) => k('usage_presence').where('cluster_id', silent.id).delete())
+    await world.object(silent.id, kind, [{ from: start, to: end, milliCpu: 500, memoryMib: 1 }])
+    world.setNow(afterFinal)
+    t.is((await closed(world.close(callOf(), closeInput))).objectCount, 3)
+    for (const view of ['objects-usage-view', 'clusters-usage-view'] as const) {
+      const json = (await world.shown(view))?.json as { readonly items: readonly unknown[]; readonly totals: { readonly objectCount: number } }
+      t.deepEqual([json.items.length, json.totals.objectCount], [view === 'objects-usage-view' ? 3 : 2, 3])
+    }
+  })
+
+  onWorld('what an object occupied ends where its cluster falls silent, as what is billed does', async (t, world) => {
+    const { a, kind } = await fillMonth(world)
+    const { uid } = await world.object(a.id, kind, [{ from: start, to: end, milliCpu: 1000, memoryMib: 1024 }])
+    const hours = Buffer.alloc(93, 0)
+    hours[0] = 0xff
+    await world.db.query((k) => k('usage_presence').where('cluster_id', a.id).update({ hours }))
+    const object = (await objectsOf(world)).objects.find((each) => each.object.uid === uid)
+    const occupied = object?.segments.reduce((sum, { from, to, milliCpu }) => sum + BigInt((to - from) * milliCpu), 0n)
+    t.is(occupied, object?.parts.reduce((sum, { milliCpuSeconds }) => sum + milliCpuSeconds, 0n))
+    t.true(occupied !== undefined && occupied < BigInt(end - start) * 1000n)
+  })
+
   onWorld('an object that went silent is cut by the close itself, whenever the job ran', async (t, world) => {
     const { a, kind } = await fillMonth(world)
     const { id } = await world.object(a.id, kind, [{ from: start, to: end, milliCpu: 1000, memoryMib: 1024 }])

@@ -117,6 +117,12 @@ test.serial('a contract whose quota is used up issues no license, and its people
   t.is(refused.status, 403, refused.text)
   t.regex(refused.json.message as string, /quota/)
   t.deepEqual(await alerts(contract.id), [50, 100])
+  const running = await expectStatus(admin('GET', `/api/v1/dashboard/summary/running-month?org=${org}`), 200)
+  const figures = running.json.contracts.find(({ contractID }: { contractID: number }) => contractID === contract.id)
+  t.is(running.json.month, monthText(monthOf(nowSeconds as UnixSeconds)))
+  t.is(figures.quota.billed, figures.billed.cpu)
+  t.is(Math.round(figures.quota.excess * 1000), Math.round(figures.billed.cpu * 1000) - 1000)
+  t.true(figures.quota.excess > 0)
   t.is((await mails()) - before, 3, 'one mail for each person, about the highest threshold')
 })
 
@@ -169,13 +175,29 @@ test.serial('the commands close, explain and reopen a month', async (t) => {
   t.like(JSON.parse((await run('explain', ...place, '--product', 'dbProduct', '--cluster', contract.uid, '--json')).out), { hasChanged: true })
   const reopened = await run('reopen', ...place, '--json')
   t.like(JSON.parse(reopened.out), { revision: 2, status: 'provisional', isNew: true })
+  const summary = `/api/v1/dashboard/summary`
+  const ofMonth = `${summary}/${monthText(month).replace('-', '/')}`
+  const made = await expectStatus(admin('POST', `${ofMonth}/close?org=${org}&status=final`), 200)
+  t.like(made.json, { month: monthText(month), revision: 2, status: 'final', isNew: true })
+  t.like((await expectStatus(admin('POST', `${ofMonth}/reopen?org=${org}`), 200)).json, { revision: 3, status: 'provisional', isNew: true })
+  t.is((await admin('POST', `${ofMonth}/reopen?org=${org}`)).status, 400)
+  t.is((await service.send('POST', `${ofMonth}/close?org=${org}`, { token: owner.token })).status, 403)
+  t.is((await admin('POST', `${summary}/2026/13/close?org=${org}`)).status, 400)
+  t.is((await admin('POST', `${ofMonth}/close?org=${org}&status=done`)).status, 400)
+  const generated = await expectStatus(admin('GET', `${summary}/generated-months?org=${org}`), 200)
+  t.like(generated.json.months.at(-1), { month: monthText(month), revision: 3, status: 'provisional' })
+  const customers = await expectStatus(admin('GET', `${ofMonth}/customers`), 200)
+  const view = await expectStatus(admin('GET', `${ofMonth}/usage-report/products/dbProduct/views/clusters-usage-view?org=${org}&view_type=billable`), 200)
+  const { clusterHours: _, ...totals } = view.json.totals
+  t.like(customers.json.customers.find(({ account }: { account: string }) => account === org), { revision: 3, status: 'provisional', products: [{ product: 'dbProduct', ...totals }] })
+  t.is((await service.send('GET', `${ofMonth}/customers`, { token: owner.token })).status, 403)
   t.is((await run('close', '--org', 'nobody', '--month', monthText(month))).code, 1)
   t.is((await run('close', '--org', org, '--month', '2026-13')).code, 2)
   t.regex((await run('explain', ...place, '--product', 'dbProduct', '--cluster', contract.uid, '--contract', '0', '--class', 'trial')).out, /What was used in it:\n {2}nothing\nSum: 0 milli-core-seconds/)
   t.is((await run('explain', ...place, '--product', 'x', '--cluster', contract.uid)).code, 2)
   for (const no of ['', '1e3', '-1', '1.5']) t.is((await run('explain', ...place, '--product', 'dbProduct', '--cluster', contract.uid, `--contract=${no}`)).code, 2, no)
   const actions = await database.query<{ readonly action: string }>((k) => k('audit_events').where('object_type', 'usage-month').orderBy('id').select('action'))
-  t.deepEqual(actions.map(({ action }) => action), ['usage-month.final', 'usage-month.reopened'])
+  t.deepEqual(actions.map(({ action }) => action), ['usage-month.final', 'usage-month.reopened', 'usage-month.final', 'usage-month.reopened'])
 })
 
 test.serial('people do not report usage, also site admins and owners, and get no credentials of the bus for it', async (t) => {

@@ -1,4 +1,8 @@
 import test from 'ava'
+import type { AccountId } from '../../core/kernel/ids.ts'
+import type { Mail } from '../../core/kernel/mail.ts'
+import type { UsageMonth } from '../../core/usage/types.ts'
+import { announceFinal } from '../../core/usage/months/announce.ts'
 import fc from 'fast-check'
 import { coverageOf, covers } from '../../core/usage/months/coverage.ts'
 import { daysOfMonth, daySeconds, monthEnd, monthKey, monthStart, monthSeconds } from '../../core/usage/month.ts'
@@ -164,4 +168,14 @@ test('intervals are parsed from their text in the order of time', (t) => {
       t.deepEqual(parseIntervals(textOf(intervals.toReversed())), intervals)
     }),
   )
+})
+
+test('a month that becomes final is mailed once to each address of its contracts', async (t) => {
+  const posted: Mail[] = []
+  const emails = { contactPerson: ['a@example.com'], signingAuthority: [], licenseUsers: [], financeTeam: ['b@example.com'], usageAlertClient: [], usageAlertAdmin: ['b@example.com', 'c@example.com'] }
+  const contractsIn = async () => [{ ownerName: 'acme', emails }, { ownerName: 'acme', emails }]
+  const made: UsageMonth = { id: 1 as UsageMonth['id'], ownerId: 7 as AccountId, month: monthKey(2026, 10), revision: 2, status: 'final', generatedAt: new Date(0), inputHash: '' }
+  await announceFinal({ mail: { post: async (mail) => void posted.push(mail) }, contractsIn }, made)
+  t.deepEqual(posted.map(({ to }) => to), ['b@example.com', 'c@example.com'])
+  t.is(posted[0]?.subject, 'The usage of acme in 2026-10 is final')
 })

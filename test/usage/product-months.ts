@@ -42,9 +42,10 @@ export interface ObjectPlan {
 }
 
 const clusterNames: Readonly<Record<number, string>> = { 1: '=cmd|calc', 2: 'Кластер "два"', 3: '集群, 3' }
+const terms = { features: ['database-enterprise'], from: 1_767_225_600 as UnixSeconds, to: 1_798_761_600 as UnixSeconds }
 export const contractsInMonth: readonly ContractInMonth[] = [
-  { id: 7, name: '@sum', product: 'database', quota: { metric: 'cpu_core_month', limit: 12.5 }, terms: [] },
-  { id: 9, name: 'Plain', product: 'database', quota: undefined, terms: [] },
+  { id: 7, name: '@sum', product: 'database', ...terms, quota: { metric: 'cpu_core_month', limit: 12.5 }, terms: [] },
+  { id: 9, name: 'Plain', product: 'database', ...terms, quota: undefined, terms: [] },
 ]
 
 const partsOf = (used: readonly UsedOnDay[]): readonly UsagePart[] => {

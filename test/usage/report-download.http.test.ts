@@ -68,7 +68,7 @@ test.serial('a report has a name, a length and a tag, and is not sent twice', as
   const bytes = new Uint8Array(await got.arrayBuffer())
   t.is(got.headers.get('content-type'), 'application/pdf')
   t.is(got.headers.get('content-length'), String(bytes.length))
-  t.true((got.headers.get('content-disposition') ?? '').startsWith(`attachment; filename="usage-${org}-2026-06.pdf"`))
+  t.true((got.headers.get('content-disposition') ?? '').startsWith(`attachment; filename="usage-${org}-2026-06-r1-final.pdf"`))
   t.is(Buffer.from(bytes.slice(0, 5)).toString(), '%PDF-')
   const etag = got.headers.get('etag') ?? ''
   t.regex(etag, /^"1-final-/)
@@ -82,22 +82,44 @@ test.serial('a report has a name, a length and a tag, and is not sent twice', as
 })
 
 interface View {
-  readonly totals: { readonly cpu: number; readonly memory: number; readonly objectCount: number }
-  readonly items: readonly { readonly name?: string; readonly displayName?: string; readonly contractID?: number; readonly cpu: number; readonly memory: number }[]
+  readonly totals: Use
+  readonly items: readonly (Use & { readonly uses?: readonly { readonly contractID: number; readonly cpu: number; readonly memory: number }[] })[]
 }
+interface Use {
+  readonly cpu: number
+  readonly memory: number
+  readonly prod: Pair
+  readonly nonProd: Pair
+  readonly free: { readonly trial: Pair; readonly freeContract: Pair }
+}
+type Pair = Pick<Use, 'cpu' | 'memory'>
+
+const shown = (value: number): string => value.toLocaleString('en-US', { minimumFractionDigits: 3, maximumFractionDigits: 3 })
+const partsOf = ({ prod, nonProd, free, ...all }: Use, measure: 'cpu' | 'memory'): readonly number[] => [prod, nonProd, free.trial, free.freeContract, all].map((part) => part[measure])
 
 test.serial('report, JSON and CSV show the same figures', async (t) => {
   await publish(monthKey(2026, 5), 1, 'final')
   const text = (await readPdf(new Uint8Array(await (await fetched(pathOf('2026/May'))).arrayBuffer()))).pages.join(' ')
   const viewPath = (view: string, query = ''): string => `${base}/2026/May/usage-report/products/dbProduct/views/${view}?org=${org}${query}`
   for (const view of ['objects-usage-view', 'clusters-usage-view', 'namespaces-usage-view', 'gks-usage-view', 'contracts-usage-view']) {
-    const json = (await (await fetched(viewPath(view))).json()) as View
-    const csv = await (await fetched(viewPath(view, '&format=csv'))).text()
+    const json = (await (await fetched(viewPath(view, '&view_type=billable'))).json()) as View
+    const csv = await (await fetched(viewPath(view, '&view_type=billable&format=csv'))).text()
     t.true(json.items.length > 0)
-    for (const { cpu, memory } of [...json.items, json.totals]) {
-      t.true(text.includes(` ${cpu.toFixed(3)} ${memory.toFixed(3)}`), `${view}: ${cpu} ${memory} in ${text}`)
+    for (const item of json.items) {
+      const { prod, nonProd, free } = item
+      // A row has all parts of both measures, and adds up.
+      for (const measure of ['cpu', 'memory'] as const) {
+        const parts = partsOf(item, measure).map((part) => Math.round(part * 1000))
+        t.is(parts.slice(0, -1).reduce((sum, part) => sum + part, 0), parts.at(-1) ?? -1)
+      }
+      const all = (['cpu', 'memory'] as const).flatMap((measure) => partsOf(item, measure))
+      const lines = item.uses === undefined ? [all.map(shown).join(' ')] : item.uses.map((use) => `${shown(use.cpu)} ${shown(use.memory)}`)
+      for (const line of lines) t.true(text.includes(` ${line}`), `${view}: ${line} in ${text}`)
+      const inCsv = [item, prod, nonProd, free.trial, free.freeContract].flatMap(({ cpu, memory }) => [cpu, memory]).join(',')
+      t.true(csv.includes(`,${inCsv}`), `${view}: ${inCsv} in ${csv}`)
+      t.true(csv.includes(`\r\n${org},2026-05,1,final,`))
     }
-    for (const { cpu, memory } of json.items) t.regex(csv, new RegExp(`(?:^|,)${cpu}(?:\\.?0*)?,${memory}(?:\\.?0*)?(?:,|\\r?$)`, 'm'))
+    t.true(text.includes(` ${shown(json.totals.cpu)} `) && text.includes(` ${shown(json.totals.memory)} `))
   }
   for (const name of ['orders', 'База', '数据库', 'Кластер "два"', '=cmd|calc', 'cluster 9', 'Without a contract']) t.true(text.includes(name), name)
   t.is(text.split('An object counts once for each contract under which it was used, and once in the total.').length, 2)

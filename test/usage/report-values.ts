@@ -36,6 +36,13 @@ export const contentOf = (tables: readonly ReportTable[], more: Partial<ReportCo
   sections: [
     {
       title: 'Databases',
+      summary: {
+        columns: [{ title: 'Use', width: 2, isNumber: false }, { title: 'CPU,\ncore-months', width: 1, isNumber: true }],
+        rows: [['Production, billed', '100.000'], ['Billed', '100.000'], ['Free', '23.456']],
+        subtotals: [1],
+        totals: ['All use', '123.456'],
+        footnote: 'There is no report of the month before to compare with.',
+      },
       figures: [['CPU, core-months', '123.456'], ['Objects', '9']],
       charts: [{ title: 'CPU per day', unit: 'core-months', series: [{ name: 'Production', values: Array.from({ length: 30 }, (_, day) => day) }, { name: 'Trials', values: Array.from({ length: 30 }, () => 0.5) }] }],
       tables,

@@ -81,9 +81,11 @@ const objectViews = databaseViews.slice(5).map((view) => `dbProduct/views/${view
 const everyPath = [`${summary}/generated-months`, `${summary}/object-quota-history${objectPath}`, ...[...views, ...objectViews].map((view) => `${june}/${view}`)]
 
 test('years and months ascend, and only published months of the account are listed', async (t) => {
-  t.deepEqual((await expectStatus(read(`${summary}/generated-months`), 200)).json, { yearMonthList: { '2025': ['December'], '2026': ['May', 'June'] } })
-  t.deepEqual((await expectStatus(read(`${summary}/generated-months`, { org: otherOrg }), 200)).json, { yearMonthList: { '2026': ['June'] } })
-  t.deepEqual((await expectStatus(read(`${summary}/generated-months`, { org: 'admin' }), 200)).json, { yearMonthList: {} })
+  const { yearMonthList, months } = (await expectStatus(read(`${summary}/generated-months`), 200)).json
+  t.deepEqual(yearMonthList, { '2025': ['December'], '2026': ['May', 'June'] })
+  t.deepEqual(months.map(({ month, revision }: { month: string; revision: number }) => [month, revision]), [['2025-12', 1], ['2026-05', 1], ['2026-06', 1]])
+  t.deepEqual((await expectStatus(read(`${summary}/generated-months`, { org: otherOrg }), 200)).json.yearMonthList, { '2026': ['June'] })
+  t.deepEqual((await expectStatus(read(`${summary}/generated-months`, { org: 'admin' }), 200)).json, { yearMonthList: {}, months: [] })
 })
 
 test('every route is for site admins: 403 to members and strangers, 404 without such an account, 401 without a token, 400 without org', async (t) => {
@@ -233,7 +235,7 @@ test('CSV has the figures of JSON, by Accept or format, whole or filtered, and n
     const { items } = await viewOf(read(`${june}/${view}`, query))
     const csv = await expectStatus(read(`${june}/${view}`, query, { accept: 'text/csv, application/json;q=0.9' }), 200)
     t.regex(String(csv.headers['content-type']), /^text\/csv/)
-    t.true(String(csv.headers['content-disposition']).startsWith(`attachment; filename="usage-${org}-2026-06-`))
+    t.true(String(csv.headers['content-disposition']).startsWith(`attachment; filename="usage-${org}-2026-06-r1-final-`))
     t.is((await read(`${june}/${view}`, { ...query, format: 'csv' })).text, csv.text)
     t.regex(String((await read(`${june}/${view}`, { ...query, format: 'json' }, { accept: 'text/csv' })).headers['content-type']), /json/)
     const [head, ...rows] = cellsOf(csv.text)
@@ -250,7 +252,7 @@ test('CSV has the figures of JSON, by Accept or format, whole or filtered, and n
     }
   }
   const filtered = await read(`${june}/dbProduct/views/objects-usage-view`, { kind: 'MySQL', format: 'csv' })
-  t.deepEqual(cellsOf(filtered.text).slice(1).map((row) => row[6]), ['orders, mine'])
+  t.deepEqual(cellsOf(filtered.text).slice(1).map((row) => [...row.slice(0, 4), row[10]]), [[org, '2026-06', '1', 'final', 'orders, mine']])
 })
 
 test('old revisions remain readable, and the newest is the default', async (t) => {

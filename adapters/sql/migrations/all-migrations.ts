@@ -34,6 +34,8 @@ import { migration as usageMonths } from './0033-usage-months.ts'
 import { migration as clustersSetNames } from './0034-clusters-set-names.ts'
 import { migration as contractsTerms } from './0040-contracts-terms.ts'
 import { migration as usageTerms } from './0041-usage-terms.ts'
+import { migration as usageIntake } from './0043-usage-intake.ts'
+import { migration as usageRefused } from './0044-usage-refused.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration in the order in which they run. New ones are appended. */
@@ -74,4 +76,6 @@ export const allMigrations: readonly Migration[] = [
   clustersSetNames,
   contractsTerms,
   usageTerms,
+  usageIntake,
+  usageRefused,
 ]

@@ -160,9 +160,9 @@ const compose = (db: SqlDatabase) => ({
 export const makeSqlConsumptionStore = (db: SqlDatabase): ((runner: SqlRunner) => ConsumptionStore) => {
   const s = compose(db)
   return (runner) => ({
-    async listWithQuota(from, to, now) {
+    async listInForce(from, to, now) {
       const rows = await runner.all<ContractRow>(s.inForce, { from: from.getTime(), to: to.getTime(), now: now.getTime() })
-      return rows.map(contractOf).filter(({ quota }) => quota.enabled)
+      return rows.map(contractOf)
     },
     async find(contractId, month) {
       const row = await runner.first<UsedRow>(s.find, { contractId, month })

@@ -7,6 +7,7 @@ import { makeSqlClusterFactStore, makeSqlUsageClusterStore, makeSqlUsageKindStor
 import { makeSqlUsageIntervalStore, makeSqlUsageRetention, makeSqlUsageUpkeepStore } from '../../../adapters/sql/usage/interval-store.ts'
 import { makeSqlUsageChangeStore, makeSqlUsageObjectStore } from '../../../adapters/sql/usage/object-store.ts'
 import { makeSqlOutageStore } from '../../../adapters/sql/usage/outage-store.ts'
+import { makeSqlUsageOverviewStore } from '../../../adapters/sql/usage/overview-store.ts'
 import { AuditChainToken } from '../../../core/audit/ports.ts'
 import { BusToken } from '../../../core/bus/bus.ts'
 import { makeSealedKeys, makeUsageLogin } from '../../../core/bus/keys.ts'
@@ -32,12 +33,17 @@ import { UsageReportersToken } from '../../../core/usage/events/reporters.ts'
 import { UsageClusterStoreToken, UsageEventUnitOfWorkToken, UsageKindStoreToken, UsageRetentionToken, UsageUpkeepUnitOfWorkToken } from '../../../core/usage/events/ports.ts'
 import { makeRecentlyHeard } from '../../../core/usage/events/recently-heard.ts'
 import { makeRecordEvents } from '../../../core/usage/events/recording.ts'
+import type { IntakeSums } from '../../../core/usage/overview/intake.ts'
+import { IntakeSumsToken, makeIntakeSums } from '../../../core/usage/overview/intake.ts'
+import type { UsageOverviewStore } from '../../../core/usage/overview/ports.ts'
+import { UsageOverviewStoreToken } from '../../../core/usage/overview/ports.ts'
 import { OutageStoreToken, OutageUnitOfWorkToken } from '../../../core/usage/outages/ports.ts'
 import { UsageEventReport } from '../../../plugins/usage/codecs.ts'
 import type { Boot, Provide } from '../../boot.ts'
 import type { Resolve } from '../../container.ts'
 
 const credentialsSeconds = 24 * 3600
+const intakeMilliseconds = 60_000
 
 /** While the server writes two, this process prepares the next. More of them leave fewer events to each. */
 const mysqlTransactions = 3
@@ -66,10 +72,15 @@ export const provideUsageEvents: Provide = (container, boot) => {
   )
   container.provideValue(UsageEventTallyToken, newEventTally())
   container.provideValue(UsageReportersToken, { includePeople: boot.settings.usageReporters === 'anyone' })
+  const overview = makeSqlUsageOverviewStore(database)(database)
+  container.provideValue(UsageOverviewStoreToken, overview)
+  container.provideValue(IntakeSumsToken, intakeSumsOf(boot, overview))
   container.provide(EventReportsToken, (resolve) => {
     const [clock, caches] = [resolve(ClockToken), resolve(CachesToken)]
     const recent = makeRecentlyHeard(caches)
+    const intake = resolve(IntakeSumsToken)
     return makeEventReports({
+      onReport: (arrival) => intake.note(arrival),
       clusters: resolve(UsageClusterStoreToken),
       clock,
       caches,
@@ -85,6 +96,27 @@ export const provideUsageEvents: Provide = (container, boot) => {
     return { issue: (call, owner) => issue(call, { ...owner, purpose: 'usage', lifeSeconds: credentialsSeconds }) }
   })
   container.provide(UsageIntakeToken, (resolve) => intakeOf(boot, resolve))
+}
+
+/** Each instance writes what arrived at it, at most a minute after it has arrived. */
+const intakeSumsOf = ({ log, onStop }: Boot, overview: UsageOverviewStore): IntakeSums => {
+  const sums = makeIntakeSums(overview)
+  const write = (): Promise<void> => sums.flush().catch((error: unknown) => log.warn({ error }, 'the sums of usage events were not written; they are with the next ones'))
+  let timer: NodeJS.Timeout | undefined
+  onStop('sums of usage events', () => {
+    clearTimeout(timer)
+    return write()
+  })
+  return {
+    flush: () => sums.flush(),
+    note: (arrival) => {
+      sums.note(arrival)
+      timer ??= setTimeout(() => {
+        timer = undefined
+        void write()
+      }, intakeMilliseconds).unref()
+    },
+  }
 }
 
 const decode = (body: Uint8Array): Omit<EventReport, 'ownerId'> | undefined => {

@@ -3,6 +3,7 @@ import { makePdfRenderer } from '../../../adapters/reports/pdf-renderer.ts'
 import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlUnitOfWork } from '../../../adapters/sql/engine/unit-of-work.ts'
 import { makeSqlConsumptionStore, makeSqlMonthStore } from '../../../adapters/sql/usage/month-store.ts'
+import { makeSqlUsageOverviewStore } from '../../../adapters/sql/usage/overview-store.ts'
 import { packText } from '../../../adapters/sql/usage/packed-text.ts'
 import { makeSqlUsageInputs } from '../../../adapters/sql/usage/usage-inputs.ts'
 import { AuditChainToken } from '../../../core/audit/ports.ts'
@@ -13,11 +14,14 @@ import { OutboxNotifierToken } from '../../../core/mail/ports.ts'
 import type { SettleMonth } from '../../../core/usage/events/ports.ts'
 import { UsageClusterStoreToken, UsageUpkeepUnitOfWorkToken } from '../../../core/usage/events/ports.ts'
 import { makeSettleMonth } from '../../../core/usage/events/upkeep.ts'
+import type { AnnounceStores } from '../../../core/usage/months/announce.ts'
+import { monthBounds, monthEnd } from '../../../core/usage/month.ts'
 import { CloseMonthToken, makeCloseMonth } from '../../../core/usage/months/close.ts'
 import type { GatherMonth, MonthReport, UsageInputs } from '../../../core/usage/months/ports.ts'
 import { ConsumptionUnitOfWorkToken } from '../../../core/usage/months/consumption.ts'
 import { ConsumptionStoreToken, MonthReportToken, MonthStoreToken, MonthUnitOfWorkToken, UsageInputsToken } from '../../../core/usage/months/ports.ts'
 import { makeGatherMonth } from '../../../core/usage/months/product-month.ts'
+import type { UsageOverviewStore } from '../../../core/usage/overview/ports.ts'
 import type { Boot, Provide } from '../../boot.ts'
 import { databaseOptionsOf } from '../../service/foundation.ts'
 import { BindMailOutboxToken } from '../mail.ts'
@@ -46,6 +50,12 @@ const reportHere = ({ database, onStop }: Boot): MonthReport => {
   return makeReportWork(database, renderer)
 }
 
+/** Returns how the contracts of an account in a month are read. */
+const contractsIn =
+  (overview: UsageOverviewStore): AnnounceStores['contractsIn'] =>
+  async (ownerId, month) =>
+    (await overview.runningContracts(ownerId, month, monthBounds(month), new Date((monthEnd(month) - 1) * 1000))).map(({ contract }) => contract)
+
 /** Provides the months of usage. */
 export const provideUsageMonths: Provide = (container, boot) => {
   const { database } = boot
@@ -55,9 +65,16 @@ export const provideUsageMonths: Provide = (container, boot) => {
   container.provideValue(UsageInputsToken, inputs)
   container.provide(MonthStoreToken, () => months(database))
   container.provide(ConsumptionStoreToken, () => consumption(database))
-  container.provide(MonthUnitOfWorkToken, (resolve) =>
-    makeSqlUnitOfWork(database, (tx, audit) => ({ months: months(tx), audit }), makeSqlAuditTrail(database, resolve(AuditChainToken))),
-  )
+  const overview = makeSqlUsageOverviewStore(database)
+  container.provide(MonthUnitOfWorkToken, (resolve) => {
+    const outbox = resolve(BindMailOutboxToken)
+    const unitOfWork = makeSqlUnitOfWork(
+      database,
+      (tx, audit) => ({ months: months(tx), audit, mail: outbox(tx), contractsIn: contractsIn(overview(tx)) }),
+      makeSqlAuditTrail(database, resolve(AuditChainToken)),
+    )
+    return notifyAfterCommit(unitOfWork, resolve(OutboxNotifierToken))
+  })
   container.provide(ConsumptionUnitOfWorkToken, (resolve) => {
     const outbox = resolve(BindMailOutboxToken)
     const unitOfWork = makeSqlUnitOfWork(

@@ -5,7 +5,7 @@ import { uuidOf } from '../../kernel/ids.ts'
 import type { FreeObject } from '../../kernel/json.ts'
 import { isObject, listAt, toWireJson } from '../../kernel/json.ts'
 import { secondOf } from '../month.ts'
-import type { UnixSeconds } from '../types.ts'
+import type { ResourceAmount, UnixSeconds } from '../types.ts'
 import { usageProducts } from '../types.ts'
 import type { EventRefusal, ObjectChange, ObjectChangeType, ObjectIdentity, ObservedNamespace, ReportedEvent, UsageEvent, UsageEventType } from './types.ts'
 import { eventTypes, objectChangeTypes } from './types.ts'
@@ -98,10 +98,14 @@ const parseEach = (items: readonly unknown[], parse: (item: unknown) => Parsed<F
   return right(parsed)
 }
 
-const parseDetails = (details: FreeObject | undefined, at: UnixSeconds): Parsed<string> => {
+const sumOf = (pods: readonly FreeObject[], measure: 'milliCpu' | 'memoryMib'): number => pods.reduce((sum, pod) => sum + Number(pod[measure]) * Number(pod['count']), 0)
+
+const parseDetails = (details: FreeObject | undefined, at: UnixSeconds, most: ResourceAmount): Parsed<string> => {
   if (details === undefined) return right('')
   const pods = parseEach(listAt(details, 'pods'), parsePod)
   if (isLeft(pods)) return pods
+  if (sumOf(pods.right, 'milliCpu') > most.milliCpu) return invalid('The pods of details occupy more than milliCPU, which is the sum of all replicas.')
+  if (sumOf(pods.right, 'memoryMib') > most.memoryMib) return invalid('The pods of details occupy more than memoryMiB, which is the sum of all replicas.')
   const volumes = parseEach(listAt(details, 'volumes'), parseVolume(at))
   if (isLeft(volumes)) return volumes
   const text = toWireJson({ pods: pods.right, volumes: volumes.right })
@@ -117,7 +121,8 @@ const parseChange = (type: ObjectChangeType, event: ReportedEvent, at: UnixSecon
   if (!isWithin(milliCPU, 0, maxAmount)) return invalid(`milliCPU must be an integer from 0 to ${maxAmount}.`)
   if (!isWithin(memoryMiB, 0, maxAmount)) return invalid(`memoryMiB must be an integer from 0 to ${maxAmount}.`)
   if (!isWithin(replicas, 0, maxReplicas)) return invalid(`replicas must be an integer from 0 to ${maxReplicas}.`)
-  const details = parseDetails(event.details, at)
+  if (replicas === 0 && milliCPU + memoryMiB > 0) return invalid('An object with 0 replicas occupies nothing: milliCPU and memoryMiB must be 0.')
+  const details = parseDetails(event.details, at, { milliCpu: milliCPU, memoryMib: memoryMiB })
   if (isLeft(details)) return details
   return right({ type, generation, at, milliCpu: milliCPU, memoryMib: memoryMiB, replicas, details: details.right, isTrial: type === 'object.created' && trial })
 }

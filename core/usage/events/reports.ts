@@ -11,6 +11,7 @@ import type { Call, OwnCall, SignedInCall } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import { token } from '../../kernel/token.ts'
 import { hourStart, monthOf, secondOf } from '../month.ts'
+import type { Arrival } from '../overview/intake.ts'
 import type { UnixSeconds, UsageClusterId } from '../types.ts'
 import { maxEvents, parseEvent } from './event-rules.ts'
 import type { Verdict } from './plan.ts'
@@ -53,6 +54,8 @@ export interface ReportDeps {
   readonly recent: RecentlyHeard
   readonly recordEvents: RecordEvents
   readonly tally: EventTally
+  /** Receives each report whose cluster is known. */
+  readonly onReport?: (arrival: Arrival) => void
   /** How many transactions may be under way at the same time. */
   readonly transactions: number
 }
@@ -66,7 +69,7 @@ const maxKnown = 20_000
 const maxGroup = 1000
 
 export const makeEventReports = (deps: ReportDeps): EventReports => {
-  const { clock, recent, recordEvents, ownCall, tally, transactions } = deps
+  const { clock, recent, recordEvents, ownCall, tally, onReport, transactions } = deps
   const clusterOf = makeClusterOf(deps)
   const group = makeGroupCommit<ClusterEvents, readonly Verdict[]>({
     run: (batches) => recordEvents(ownCall('usage.recordEvents'), batches),
@@ -88,6 +91,7 @@ export const makeEventReports = (deps: ReportDeps): EventReports => {
     const verdicts = clusterId.right === undefined ? [] : await recordThose({ clusterId: clusterId.right, events: valid }, parsed)
     const results = resultsOf(events, parsed, verdicts)
     for (const result of results) tally[result.result === 'refused' ? result.reason : result.result] += 1
+    onReport?.({ ownerId, clusterUid: uid, events, results, at: now })
     return right(results)
   }
 

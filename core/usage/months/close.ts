@@ -11,6 +11,7 @@ import { token } from '../../kernel/token.ts'
 import { defineAudit } from '../../kernel/unit-of-work.ts'
 import { certainlyAheadSeconds, laterByMonths, monthEnd, monthOf, monthText } from '../month.ts'
 import type { MonthKey, UnixSeconds, UsageMonth, UsageMonthStatus } from '../types.ts'
+import { announceFinal } from './announce.ts'
 import type { RunningDigest } from './month-work.ts'
 import type { GatheredMonth, GatherMonth, MonthReport, MonthStore, MonthUnitOfWork, NewRevision } from './ports.ts'
 import { UsageMonthBusy, UsageMonthMissing, UsageMonthNotClosable } from './ports.ts'
@@ -189,13 +190,14 @@ const write = async (deps: CloseDeps, { call, signal, input, gathered, revision,
 
 /** Refuses if another revision was published since the beginning: then this run has lost its lease, however late it noticed. */
 const publish = (deps: CloseDeps, call: Call, made: UsageMonth, previous: UsageMonth | undefined, isReopening: boolean): Outcome<Failure<'UsageMonthBusy'>, void> =>
-  deps.unitOfWork.run<Failure<'UsageMonthBusy'>, void>(call, async ({ months, audit }) => {
+  deps.unitOfWork.run<Failure<'UsageMonthBusy'>, void>(call, async ({ months, audit, ...announcing }) => {
     const newest = await months.newest(made.ownerId, made.month)
     if (newest?.id !== previous?.id) return left(UsageMonthBusy(`Another process has closed ${monthText(made.month)}.`))
     if (previous !== undefined && previous.revision === made.revision) await months.withdraw(previous.id)
     if (!(await months.publish(made.id))) return left(UsageMonthBusy(`Another process closes ${monthText(made.month)}.`))
     const action = isReopening ? 'usage-month.reopened' : (`usage-month.${made.status}` as const)
     await audit.record(monthAuditOf(made, action, { revision: made.revision, status: made.status, inputHash: made.inputHash }))
+    if (made.status === 'final') await announceFinal(announcing, made)
     return right(undefined)
   })
 

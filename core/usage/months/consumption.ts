@@ -84,7 +84,7 @@ const mailTo = (to: string, { name, ownerId, ownerName, quota }: Contract, month
 })
 
 /**
- * Computes what contracts with a quota have used in the current month, and mails the people of a contract when a threshold is reached, once
+ * Computes what contracts have used in the current month, and mails the people of a contract when a threshold of its quota is reached, once
  * for each threshold and month; of several that are reached at the same time, only about the highest. The mail is posted in the transaction that records the alert, so that it is sent once, also
  * by concurrent runs.
  */
@@ -93,7 +93,7 @@ export const makeUpdateConsumption =
   async (call: Call): Promise<void> => {
     const now = clock.now()
     const month = currentMonth(now)
-    const contracts = await consumption.listWithQuota(new Date(monthStart(month) * 1000), new Date(monthEnd(month) * 1000), now)
+    const contracts = await consumption.listInForce(new Date(monthStart(month) * 1000), new Date(monthEnd(month) * 1000), now)
     for (const [, own] of Map.groupBy(contracts, ({ ownerId }) => ownerId)) {
       const used = await consumptionOf(inputs, own, month, now, call.signal)
       for (const contract of own) {
@@ -106,7 +106,7 @@ export const makeUpdateConsumption =
 const record = async ({ unitOfWork }: Pick<ConsumptionDeps, 'unitOfWork'>, call: Call, contract: Contract, month: MonthKey, amount: UsedAmount, now: Date): Promise<void> => {
   const { quota, emails } = contract
   const used = usedOf(contract, month, amount)
-  const isReached = (threshold: number): boolean => quota.limit > 0 && Number(used) >= quota.limit * 10 * threshold
+  const isReached = (threshold: number): boolean => quota.enabled && quota.limit > 0 && Number(used) >= quota.limit * 10 * threshold
   const outcome = await unitOfWork.run<never, void>(call, async (stores) => {
     await stores.consumption.set(contract.id, month, amount, now)
     const fresh: number[] = []

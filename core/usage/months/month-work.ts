@@ -138,10 +138,11 @@ const gatherCluster = async ({ inputs, spools, digest }: MonthWorkDeps, { contra
     stop.throwIfAborted()
     for (const { object: reported, intervals } of objects) {
       const object = withTrial(reported, trials)
-      addDays(days, object, parseIntervals(intervals), segments.get(object.product) ?? [])
+      // What did not run in the month is not in its report: an object that was lost before it, or whose cluster was silent all the time.
+      if (!addDays(days, object, parseIntervals(intervals), segments.get(object.product) ?? [])) continue
       spoolingOf(object.product).lines.push(lineOf({ object, intervals }))
+      objectCount += 1
     }
-    objectCount += objects.length
     for (const each of spooling.values()) {
       await each.writer.append(each.lines)
       each.lines = []

@@ -5,6 +5,7 @@ import type { Call } from '../../kernel/principal.ts'
 import { token } from '../../kernel/token.ts'
 import type { AuditTrail, UnitOfWork } from '../../kernel/unit-of-work.ts'
 import type { BilledContract, MonthKey, TrialClaim, UnixSeconds, UsageClusterId, UsageMonth, UsageMonthId, UsageMonthStatus, UsageObject, UsageProduct, UsageSegment } from '../types.ts'
+import type { AnnounceStores } from './announce.ts'
 import type { BindingTime } from './coverage.ts'
 import type { Span } from './presence.ts'
 import type { ModeChange } from './segments.ts'
@@ -174,7 +175,7 @@ export interface MonthStore {
 }
 export const MonthStoreToken = token<MonthStore>('usage.MonthStore')
 
-export interface MonthStores {
+export interface MonthStores extends AnnounceStores {
   readonly months: MonthStore
   readonly audit: AuditTrail
 }
@@ -189,8 +190,8 @@ export const MonthReportToken = token<MonthReport>('usage.MonthReport')
 
 /** What contracts have used so far in a month. */
 export interface ConsumptionStore {
-  /** Returns the contracts of all accounts whose terms of now have a quota, and a start and an end around a time between two instants. */
-  listWithQuota(from: Date, to: Date, now: Date): Promise<readonly Contract[]>
+  /** Returns the contracts of all accounts whose terms of now have a start and an end around a time between two instants. */
+  listInForce(from: Date, to: Date, now: Date): Promise<readonly Contract[]>
   find(contractId: number, month: MonthKey): Promise<{ readonly milliCpuSeconds: bigint; readonly mebibyteSeconds: bigint } | undefined>
   set(contractId: number, month: MonthKey, used: { readonly milliCpuSeconds: bigint; readonly mebibyteSeconds: bigint }, at: Date): Promise<void>
   /** Returns false if the threshold was recorded as reached before. */

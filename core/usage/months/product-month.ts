@@ -1,8 +1,8 @@
 import { mapWithin } from '../../kernel/concurrency.ts'
 import type { SettleMonth } from '../events/ports.ts'
-import type { BilledContract, MonthKey, UsageProduct, UsageSegment } from '../types.ts'
+import type { BilledContract, MonthKey, UnixSeconds, UsageProduct, UsageSegment } from '../types.ts'
 import { usageProducts } from '../types.ts'
-import { monthEnd, monthStart } from '../month.ts'
+import { monthEnd, monthStart, secondOf } from '../month.ts'
 import type { ViewsPart } from '../views/build-views.ts'
 import { viewsPartsOf } from '../views/build-views.ts'
 import { readWindow } from './cluster-time.ts'
@@ -119,11 +119,12 @@ const aboutProduct = (
 ): { readonly clusters: readonly ClusterInMonth[]; readonly contracts: readonly ContractInMonth[] } => {
   const window = { from: monthStart(month), to: monthEnd(month) }
   return {
-    clusters: facts.clusters.map((cluster) => ({
+    // A cluster that did not count in the month is not in its report.
+    clusters: facts.clusters.map((cluster) => ({ cluster, heardSeconds: segmentsOf(cluster.uid).reduce((sum, { from, to }) => sum + (to - from), 0) })).filter(({ heardSeconds }) => heardSeconds > 0).map(({ cluster, heardSeconds }) => ({
       clusterUid: cluster.uid,
       displayName: cluster.displayName,
       modes: modesIn(cluster.modeChanges, window),
-      heardSeconds: segmentsOf(cluster.uid).reduce((sum, { from, to }) => sum + (to - from), 0),
+      heardSeconds,
       contractIds: boundIn(facts.contracts, cluster, product, window),
       clientNamespaces: cluster.clientNamespaces,
     })),
@@ -146,7 +147,19 @@ const contractIn = (contract: BilledContract, product: UsageProduct, window: Spa
     return [{ ...time, number, product: named, features, startsAt, endsAt, quota: quota.enabled ? { metric: quota.metric, limit: quota.limit } : undefined }]
   })
   const last = terms.at(-1)
-  return last === undefined ? undefined : { id: contract.id, name: contract.name, product: last.product, quota: quotaOf(terms), terms }
+  if (last === undefined) return undefined
+  const { id, name, revokedAt } = contract
+  const end = secondOf(last.endsAt)
+  return {
+    id,
+    name,
+    product: last.product,
+    features: last.features,
+    from: secondOf(last.startsAt),
+    to: revokedAt === undefined ? end : (Math.min(end, secondOf(revokedAt)) as UnixSeconds),
+    quota: quotaOf(terms),
+    terms,
+  }
 }
 
 /**

@@ -20,10 +20,11 @@ export interface UsagePiece extends ResourceAmount {
 /**
  * Divides what an object used into pieces of one class and contract, in the order of time: its intervals, multiplied by the segments of its
  * cluster. Both are ascending and without overlaps. The seconds before the end of its trial are `trial`, others without a contract
- * `free`, the rest has the class of the cluster's mode.
+ * `free`, the rest has the class of the cluster's mode. Returns false if there is no piece.
  */
-export const eachPiece = (intervals: readonly CutInterval[], segments: readonly UsageSegment[], trialEndsAt: UnixSeconds | undefined, take: (piece: UsagePiece) => void): void => {
+export const eachPiece = (intervals: readonly CutInterval[], segments: readonly UsageSegment[], trialEndsAt: UnixSeconds | undefined, take: (piece: UsagePiece) => void): boolean => {
   let first = 0
+  let isAny = false
   for (const { from: begin, to: end, cutAt, milliCpu, memoryMib } of intervals) {
     const limit = cutAt < end ? cutAt : end
     for (let segment = segments[first]; segment !== undefined && segment.to <= begin; segment = segments[first]) first += 1
@@ -34,6 +35,7 @@ export const eachPiece = (intervals: readonly CutInterval[], segments: readonly 
       const from = segment.from > begin ? segment.from : begin
       const to = segment.to < limit ? segment.to : limit
       if (from >= to) continue
+      isAny = true
       const use = contractId === 0 ? 'free' : mode
       if (trialEndsAt === undefined || trialEndsAt <= from) take({ from, to, milliCpu, memoryMib, use, contractId, termsNumber, mode })
       else {
@@ -43,6 +45,7 @@ export const eachPiece = (intervals: readonly CutInterval[], segments: readonly 
       }
     }
   }
+  return isAny
 }
 
 interface Sum {
@@ -103,7 +106,7 @@ class UsageOfObject implements ObjectUsage {
   }
 
   get segments(): readonly ObjectSegment[] {
-    return this.#intervals.some(({ cutAt, to }) => cutAt < to) ? this.#intervals.flatMap((interval) => (interval.cutAt < interval.to ? cut(interval) : [interval])) : this.#intervals
+    return occupiedIn(this.#intervals, this.#clusterSegments)
   }
 
   get modes(): ObjectUsage['modes'] {
@@ -130,7 +133,28 @@ const inOrder = (a: Sum, b: Sum): number => a.contractId - b.contractId || (a.us
 
 const partOf = ({ use, contractId, cpu, memory }: Sum): UsagePart => ({ use, contractId, milliCpuSeconds: BigInt(cpu), mebibyteSeconds: BigInt(memory) })
 
-const cut = (interval: CutInterval): readonly ObjectSegment[] => (interval.cutAt > interval.from ? [{ ...interval, to: interval.cutAt }] : [])
+/** Returns what intervals occupied in the time of the segments of a cluster. Both are ascending and without overlaps. */
+const occupiedIn = (intervals: readonly CutInterval[], segments: readonly UsageSegment[]): readonly ObjectSegment[] => {
+  const occupied: ObjectSegment[] = []
+  let first = 0
+  for (const interval of intervals) {
+    const limit = interval.cutAt < interval.to ? interval.cutAt : interval.to
+    for (let segment = segments[first]; segment !== undefined && segment.to <= interval.from; segment = segments[first]) first += 1
+    let index = first
+    while (index < segments.length) {
+      const { from: start, to: end } = segments[index] as UsageSegment
+      if (start >= limit) break
+      let to = end
+      index += 1
+      // Segments of other modes or contracts follow each other without a gap.
+      while (index < segments.length && segments[index]?.from === to) to = (segments[index++] as UsageSegment).to
+      const from = start > interval.from ? start : interval.from
+      if (to > limit) to = limit
+      if (from < to) occupied.push({ ...interval, from, to })
+    }
+  }
+  return occupied
+}
 
 /** The object was created, resized or deleted on these days. What it occupied when the month began is no change. */
 const changesByDay = ({ createdAt, deletedAt }: UsageObject, month: MonthKey, intervals: readonly CutInterval[]): readonly number[] => {
@@ -258,8 +282,8 @@ const byCells = (a: DayCells, b: DayCells): number => compare(a.kind.product, b.
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-/** Adds what an object used on each day. */
-export const addDays = (days: DaySums, object: UsageObject, intervals: readonly CutInterval[], segments: readonly UsageSegment[]): void =>
+/** Adds what an object used on each day. Returns false if it did not exist while its cluster counted. */
+export const addDays = (days: DaySums, object: UsageObject, intervals: readonly CutInterval[], segments: readonly UsageSegment[]): boolean =>
   eachPiece(intervals, segments, object.trialEndsAt, days.adderOf(object))
 
 /** Returns the sums of days of several clusters. */

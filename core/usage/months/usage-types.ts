@@ -21,11 +21,11 @@ export interface ObjectSegment {
 export interface ObjectUsage {
   readonly object: UsageObject
   readonly clusterUid: string
-  /** One for each contract and class; empty if the object used nothing. */
+  /** One for each contract and class; empty if the object did not exist while its cluster counted. */
   readonly parts: readonly UsagePart[]
   /** The number of changes of the object that were reported on each day of the month. */
   readonly dailyEvents: readonly number[]
-  /** What the object occupied, in the order of time. */
+  /** What the object occupied while its cluster counted, in the order of time: what is used, by time. */
   readonly segments: readonly ObjectSegment[]
   /** What the object used while its cluster was in each mode, in the order of time. */
   readonly modes: readonly ({ readonly from: UnixSeconds; readonly to: UnixSeconds; readonly mode: ClusterMode } & UsedAmount)[]
@@ -79,6 +79,10 @@ export interface ContractInMonth {
   readonly name: string
   /** Of the last terms in the month. */
   readonly product: string
+  readonly features: readonly string[]
+  /** From when it is in force, and just after the last second: its end, or its revocation. Of the last terms in the month. */
+  readonly from: UnixSeconds
+  readonly to: UnixSeconds
   /** Of the month, if limits were changed in it. */
   readonly quota: { readonly metric: 'memory_gib_month' | 'cpu_core_month'; readonly limit: number } | undefined
   /** Ascending by time. */

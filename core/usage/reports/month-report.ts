@@ -1,16 +1,19 @@
-import type { UsageMonth, UsageProduct, UsageViewName } from '../types.ts'
+import { laterByMonths } from '../month.ts'
+import type { MonthKey, UsageMonth, UsageProduct, UsageViewName } from '../types.ts'
 import { usageProducts } from '../types.ts'
 import type { StoredUsageView, UsageViewStore } from '../views/ports.ts'
 import { chartsOf } from './charts.ts'
 import type { ReportContent, ReportFrame, ReportRenderer, ReportSection, ReportTable, UsageReportStore } from './ports.ts'
-import { classTable, clusterTable, contractTable, kindTable, namespaceTable, objectTable } from './tables.ts'
+import type { Comparisons } from './summary.ts'
+import { summaryOf } from './summary.ts'
+import { clusterTable, contractTable, kindTable, namespaceTable, objectTable, termsTable } from './tables.ts'
 import type { ClusterItem, KindItem, ViewTotals } from './view-items.ts'
-import { decimals, itemsOf, totalsOf } from './view-items.ts'
+import { countText, decimals, itemsOf, totalsOf } from './view-items.ts'
 
 const titles: Readonly<Record<UsageProduct, string>> = { dbProduct: 'Databases', backupProduct: 'Backup', vaultProduct: 'Vault', ingressProduct: 'Ingress' }
 
 interface ReportSources {
-  readonly views: Pick<UsageViewStore, 'listOf' | 'pieces'>
+  readonly views: Pick<UsageViewStore, 'find' | 'listOf' | 'pieces'>
   readonly frame: ReportFrame
 }
 
@@ -19,21 +22,30 @@ const buildReport = async ({ views, frame }: ReportSources, month: UsageMonth): 
   const stored = await views.listOf(month.id)
   const sections: ReportSection[] = []
   for (const product of usageProducts) {
-    const section = await sectionOf(views, product, stored)
+    const section = await sectionOf(views, product, stored, await comparisonsOf(views, month, product))
     if (section !== undefined) sections.push(section)
   }
   const { revision, status, generatedAt } = month
   return { ownerName: (await frame.nameOf(month.ownerId)) ?? `Account ${month.ownerId}`, branding: await frame.branding(), month: month.month, revision, status, generatedAt, sections }
 }
 
-const sectionOf = async (views: ReportSources['views'], product: UsageProduct, stored: readonly StoredUsageView[]): Promise<ReportSection | undefined> => {
+/** Returns the totals of a product in the newest revision of the month before, and in the revision before this one. */
+const comparisonsOf = async (views: Pick<UsageViewStore, 'find'>, { ownerId, month, revision }: UsageMonth, product: UsageProduct): Promise<Comparisons> => {
+  const compared = async (of: MonthKey, its?: number): Promise<Comparisons['lastMonth']> => {
+    const view = await views.find(ownerId, of, { product, view: 'clusters-usage-view', viewType: 'billable' }, its)
+    return view === undefined ? undefined : { month: view.month, totals: totalsOf(view) }
+  }
+  return { lastMonth: await compared(laterByMonths(month, -1)), revisionBefore: revision > 1 ? await compared(month, revision - 1) : undefined }
+}
+
+const sectionOf = async (views: ReportSources['views'], product: UsageProduct, stored: readonly StoredUsageView[], compared: Comparisons): Promise<ReportSection | undefined> => {
   const find = (view: UsageViewName, viewType: 'total' | 'billable'): StoredUsageView | undefined =>
     stored.find(({ key }) => key.product === product && key.view === view && key.viewType === viewType)
   const clusters = find('clusters-usage-view', 'billable')
   const contracts = find('contracts-usage-view', 'billable')
   const namespaces = find('namespaces-usage-view', 'billable')
   const kinds = find('gks-usage-view', 'billable')
-  const objects = find('objects-usage-view', 'total')
+  const objects = find('objects-usage-view', 'billable')
   if (clusters === undefined) return undefined
   const totals = totalsOf(clusters)
   if (totals.objectCount === 0) return undefined
@@ -42,7 +54,7 @@ const sectionOf = async (views: ReportSources['views'], product: UsageProduct, s
   const days: KindItem['matrix'][number][][] = []
   if (kinds !== undefined) for await (const items of itemsOf<KindItem>(views, kinds)) for (const { matrix } of items) days.push([...matrix])
   const tables: readonly (ReportTable | undefined)[] = [
-    classTable(totals),
+    contracts && termsTable(views, contracts),
     contracts && contractTable(views, contracts),
     clusterTable(views, clusters),
     namespaces && namespaceTable(views, namespaces, names),
@@ -51,6 +63,7 @@ const sectionOf = async (views: ReportSources['views'], product: UsageProduct, s
   ]
   return {
     title: titles[product],
+    summary: summaryOf(totals, compared),
     figures: figuresOf(totals, clusters.itemCount),
     charts: kinds === undefined ? [] : chartsOf(days),
     tables: tables.filter((table) => table !== undefined),
@@ -60,8 +73,8 @@ const sectionOf = async (views: ReportSources['views'], product: UsageProduct, s
 const figuresOf = (totals: ViewTotals, clusterCount: number): ReportSection['figures'] => [
   ['CPU, core-months', decimals(totals.cpu)],
   ['Memory, GiB-months', decimals(totals.memory)],
-  ['Objects', String(totals.objectCount)],
-  ['Clusters', String(clusterCount)],
+  ['Objects', countText(totals.objectCount)],
+  ['Clusters', countText(clusterCount)],
   ...(totals.clusterHours === undefined ? [] : [['Hours of clusters', decimals(totals.clusterHours)] as const]),
 ]
 

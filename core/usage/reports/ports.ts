@@ -9,6 +9,19 @@ export interface ReportColumn {
   /** The share of the width of the table, relative to the other columns. */
   readonly width: number
   readonly isNumber: boolean
+  /** Set smaller: texts of equal length that are compared, not read, such as UIDs. */
+  readonly isId?: boolean
+}
+
+/** A short table whose rows are known. */
+export interface ReportSummary {
+  readonly columns: readonly ReportColumn[]
+  readonly rows: readonly (readonly string[])[]
+  /** The positions of rows that are sums of others. */
+  readonly subtotals: readonly number[]
+  readonly totals: readonly string[]
+  /** Shown below. */
+  readonly footnote: string
 }
 
 export interface ReportTable {
@@ -33,6 +46,8 @@ export interface ReportChart {
 
 export interface ReportSection {
   readonly title: string
+  /** What the cover shows of it. */
+  readonly summary: ReportSummary
   /** Name and value, as they are shown. */
   readonly figures: readonly (readonly [string, string])[]
   readonly charts: readonly ReportChart[]

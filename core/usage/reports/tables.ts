@@ -1,8 +1,9 @@
+import type { UsageClass } from '../types.ts'
 import type { StoredUsageView, UsageViewStore } from '../views/ports.ts'
 import { compareNames, inOrder } from './by-name.ts'
 import type { ReportColumn, ReportTable } from './ports.ts'
 import type { ClusterItem, ContractItem, KindItem, NamespaceItem, ObjectItem, ShownUse, ViewTotals } from './view-items.ts'
-import { decimals, itemsOf, totalsOf } from './view-items.ts'
+import { countText, decimals, itemsOf, totalsOf } from './view-items.ts'
 
 type Pieces = Pick<UsageViewStore, 'pieces'>
 
@@ -11,10 +12,22 @@ export const mostRows = 20_000
 
 const text = (title: string, width: number): ReportColumn => ({ title, width, isNumber: false })
 const number = (title: string, width = 1): ReportColumn => ({ title, width, isNumber: true })
+const uid = (title: string): ReportColumn => ({ title, width: 2.7, isNumber: false, isId: true })
+const objectCount = number('Objects', 0.85)
 
-const useColumns: readonly ReportColumn[] = [number('CPU'), number('Memory'), number('Prod.\nCPU'), number('Prod.\nmemory'), number('Non-prod.\nCPU', 1.1), number('Non-prod.\nmemory', 1.1)]
+/** All parts of what was used, and their sum: a row adds up. */
+const useColumns: readonly ReportColumn[] = ['CPU', 'Memory'].flatMap((measure) => [
+  number(`${measure}\nprod.\n(billed)`),
+  number(`${measure}\nnon-prod.\n(billed)`),
+  number(`${measure}\ntrials\n(free)`),
+  number(`${measure}\nwithout\ncontract\n(free)`),
+  number(`${measure}\nall`),
+])
 
-const useCells = ({ cpu, memory, prod, nonProd }: ShownUse): readonly string[] => [cpu, memory, prod.cpu, prod.memory, nonProd.cpu, nonProd.memory].map(decimals)
+const useCells = (use: ShownUse): readonly string[] => {
+  const { prod, nonProd, free } = use
+  return (['cpu', 'memory'] as const).flatMap((measure) => [prod, nonProd, free.trial, free.freeContract, use].map((part) => decimals(part[measure])))
+}
 
 const none = 'None in this month.'
 
@@ -22,61 +35,65 @@ async function* nothing(): AsyncGenerator<never> {
   // A table of which only the note is shown.
 }
 
-async function* once(rows: readonly (readonly string[])[]): AsyncGenerator<readonly (readonly string[])[]> {
-  yield rows
-}
-
 interface TableShape<Item> {
   readonly title: string
   readonly columns: readonly ReportColumn[]
-  readonly cells: (item: Item) => readonly string[]
-  readonly totals: (totals: ViewTotals) => readonly string[]
+  readonly rowsOf: (item: Item) => readonly (readonly string[])[]
+  readonly totals: ((totals: ViewTotals) => readonly string[]) | undefined
   /** The order of the items; that of the view without it. */
   readonly compare?: (a: Item, b: Item) => number
+  readonly note?: string
   readonly footnote?: string
 }
 
 const tableOf = <Item>(
   views: Pieces,
   view: StoredUsageView,
-  { title, columns, cells, totals, compare, ...below }: TableShape<Item>,
+  { title, columns, rowsOf, totals, compare, note = none, ...below }: TableShape<Item>,
 ): ReportTable => {
-  if (view.itemCount > mostRows) return { title, columns, rows: nothing(), totals: undefined, note: `There are ${view.itemCount}, more than the ${mostRows} that a document lists. The view ${view.key.view} and its CSV list them.` }
+  if (view.itemCount > mostRows) {
+    const instead = `There are ${countText(view.itemCount)}, more than the ${countText(mostRows)} that a document lists. The view ${view.key.view} and its CSV list them.`
+    return { title, columns, rows: nothing(), totals: undefined, note: instead }
+  }
   const rows = async function* (): AsyncGenerator<readonly (readonly string[])[]> {
     const items = itemsOf<Item>(views, view)
-    for await (const some of compare === undefined ? items : inOrder(items, compare)) yield some.map(cells)
+    for await (const some of compare === undefined ? items : inOrder(items, compare)) yield some.flatMap(rowsOf)
   }
-  return { title, columns, rows: rows(), totals: totals(totalsOf(view)), note: none, ...below }
+  return { title, columns, rows: rows(), totals: totals?.(totalsOf(view)), note, ...below }
 }
-
-/** What was used in each class. */
-export const classTable = ({ cpu, memory, prod, nonProd, free }: ViewTotals): ReportTable => ({
-  title: 'Use by class',
-  columns: [text('Class', 3), number('CPU, core-months'), number('Memory, GiB-months', 1.1)],
-  rows: once([
-    ['Production, billed', decimals(prod.cpu), decimals(prod.memory)],
-    ['Non-production, billed', decimals(nonProd.cpu), decimals(nonProd.memory)],
-    ['Trials, free', decimals(free.trial.cpu), decimals(free.trial.memory)],
-    ['Without a contract, free', decimals(free.freeContract.cpu), decimals(free.freeContract.memory)],
-  ]),
-  totals: ['Total', decimals(cpu), decimals(memory)],
-  note: none,
-})
 
 const quotaUnits: Readonly<Record<string, string>> = { cpu_core_month: 'core-months', memory_gib_month: 'GiB-months' }
 
-export const contractTable = (views: Pieces, view: StoredUsageView): ReportTable =>
+/** Returns an instant in UTC, without its time if that is midnight. */
+const instantShown = (at: string | null): string => (at === null ? '' : at.slice(0, 16).replace('T', ' ').replace(' 00:00', ''))
+
+const contractName = ({ contractID, name }: ContractItem): string => (contractID === 0 ? 'Without a contract' : name)
+const contractNumber = (id: number): string => (id === 0 ? '-' : String(id))
+
+/** The terms of the contracts, and what is billed beyond the quantity that they include. */
+export const termsTable = (views: Pieces, view: StoredUsageView): ReportTable =>
   tableOf<ContractItem>(views, view, {
     title: 'Contracts',
-    columns: [text('Contract', 2.2), text('Quota', 1.8), number('Used'), number('Objects', 0.95), ...useColumns],
-    cells: (item) => [
-      item.contractID === 0 ? 'Without a contract' : item.name === '' ? `Contract ${item.contractID}` : item.name,
-      item.quota === null ? '' : `${item.quota.limit} ${quotaUnits[item.quota.metric] ?? item.quota.metric}`,
-      item.quota === null ? '' : `${item.quota.usedPercent}%`,
-      String(item.objectCount),
-      ...useCells(item),
+    columns: [
+      number('No.', 0.6), text('Contract', 2.4), text('Product and features', 2.6), text('In force from\n(UTC)', 1.3), text('until before\n(UTC)', 1.3),
+      number('Included\nper month'), text('Unit', 1), number('Billed'), number('Excess'), number('Billed, % of\nincluded'),
     ],
-    totals: (totals) => ['Total', '', '', String(totals.objectCount), ...useCells(totals)],
+    rowsOf: (item) => {
+      const { contractID, product, features, start, end, quota } = item
+      if (contractID === 0) return []
+      const included = quota === null ? ['no limit', '', '', '', ''] : [decimals(quota.limit), quotaUnits[quota.metric] ?? quota.metric, decimals(quota.billed), decimals(quota.excess), decimals(quota.usedPercent)]
+      return [[String(contractID), item.name, [product, ...features.filter((feature) => feature !== product)].join(', '), instantShown(start), instantShown(end), ...included]]
+    },
+    totals: undefined,
+    note: 'No contract was in force.',
+  })
+
+export const contractTable = (views: Pieces, view: StoredUsageView): ReportTable =>
+  tableOf<ContractItem>(views, view, {
+    title: 'Use by contract',
+    columns: [number('No.', 0.7), text('Contract', 3.5), objectCount, ...useColumns],
+    rowsOf: (item) => [[contractNumber(item.contractID), contractName(item), countText(item.objectCount), ...useCells(item)]],
+    totals: (totals) => ['', 'Total', countText(totals.objectCount), ...useCells(totals)],
     ...(view.itemCount > 1 ? { footnote: 'An object counts once for each contract under which it was used, and once in the total.' } : {}),
   })
 
@@ -86,10 +103,10 @@ const modeOf = ({ modes }: ClusterItem): string => (new Set(modes.map(({ mode })
 export const clusterTable = (views: Pieces, view: StoredUsageView): ReportTable =>
   tableOf<ClusterItem>(views, view, {
     title: 'Clusters',
-    columns: [text('Cluster', 2.2), text('Mode', 1.2), number('Hours', 1.1), number('Objects', 0.95), ...useColumns],
-    cells: (item) => [item.displayName, modeOf(item), decimals(item.clusterHours), String(item.objectCount), ...useCells(item)],
+    columns: [text('Cluster', 2.2), uid('UID'), text('Mode', 1), number('Hours'), objectCount, ...useColumns],
+    rowsOf: (item) => [[item.displayName, item.clusterUID, modeOf(item), decimals(item.clusterHours), countText(item.objectCount), ...useCells(item)]],
     compare: (a, b) => compareNames(a.displayName, b.displayName),
-    totals: (totals) => ['Total', '', totals.clusterHours === undefined ? '' : decimals(totals.clusterHours), String(totals.objectCount), ...useCells(totals)],
+    totals: (totals) => ['Total', '', '', totals.clusterHours === undefined ? '' : decimals(totals.clusterHours), countText(totals.objectCount), ...useCells(totals)],
   })
 
 /** The name of the cluster of an item. */
@@ -98,25 +115,32 @@ const nameIn = (names: ReadonlyMap<string, string>, { clusterUID }: { readonly c
 export const namespaceTable = (views: Pieces, view: StoredUsageView, names: ReadonlyMap<string, string>): ReportTable =>
   tableOf<NamespaceItem>(views, view, {
     title: 'Namespaces',
-    columns: [text('Namespace', 2), text('Cluster', 2), number('Objects', 0.95), ...useColumns],
-    cells: (item) => [item.namespace, nameIn(names, item), String(item.objectCount), ...useCells(item)],
+    columns: [text('Namespace', 2.1), uid('UID'), text('Cluster', 2.1), objectCount, ...useColumns],
+    rowsOf: (item) => [[item.namespace, item.namespaceUID, nameIn(names, item), countText(item.objectCount), ...useCells(item)]],
     compare: (a, b) => compareNames(a.namespace, b.namespace) || compareNames(nameIn(names, a), nameIn(names, b)),
-    totals: (totals) => ['Total', '', String(totals.objectCount), ...useCells(totals)],
+    totals: (totals) => ['Total', '', '', countText(totals.objectCount), ...useCells(totals)],
   })
 
 export const kindTable = (views: Pieces, view: StoredUsageView): ReportTable =>
   tableOf<KindItem>(views, view, {
     title: 'Kinds',
-    columns: [text('Kind', 1.5), text('Group', 2.1), number('Objects', 0.95), ...useColumns],
-    cells: (item) => [item.kind, item.group, String(item.objectCount), ...useCells(item)],
-    totals: (totals) => ['Total', '', String(totals.objectCount), ...useCells(totals)],
+    columns: [text('Kind', 1.9), text('Group', 2.5), objectCount, ...useColumns],
+    rowsOf: (item) => [[item.kind, item.group, countText(item.objectCount), ...useCells(item)]],
+    totals: (totals) => ['Total', '', countText(totals.objectCount), ...useCells(totals)],
   })
 
+const classNames: Readonly<Record<UsageClass, string>> = { prod: 'Production', 'non-prod': 'Non-production', trial: 'Trial, free', free: 'No contract, free' }
+
+/** Each object, with a row for each contract and class. */
 export const objectTable = (views: Pieces, view: StoredUsageView, names: ReadonlyMap<string, string>): ReportTable =>
   tableOf<ObjectItem>(views, view, {
     title: 'Objects',
-    columns: [text('Name', 2.6), text('Kind', 1.3), text('Namespace', 1.7), text('Cluster', 1.9), number('CPU'), number('Memory', 1.1)],
-    cells: (item) => [item.name, item.kind, item.namespace, nameIn(names, item), decimals(item.cpu), decimals(item.memory)],
+    columns: [text('Name', 2.8), uid('UID'), text('Kind', 1.3), text('Namespace', 1.7), text('Cluster', 1.9), number('Contract\nNo.', 0.9), text('Class', 1.7), number('CPU', 1.1), number('Memory', 1.2)],
+    rowsOf: (item) =>
+      item.uses.map((use) => [
+        item.name, item.objectID, item.kind, item.namespace, nameIn(names, item), contractNumber(use.contractID), classNames[use.class], decimals(use.cpu), decimals(use.memory),
+      ]),
     compare: (a, b) => compareNames(a.name, b.name) || compareNames(a.namespace, b.namespace) || compareNames(nameIn(names, a), nameIn(names, b)),
-    totals: ({ cpu, memory, objectCount }) => [`Total of ${objectCount}`, '', '', '', decimals(cpu), decimals(memory)],
+    totals: (totals) => [`Total of ${countText(totals.objectCount)}`, '', '', '', '', '', '', decimals(totals.cpu), decimals(totals.memory)],
+    footnote: 'An object that was used for several contracts or in several classes has a row for each of them.',
   })

@@ -1,3 +1,4 @@
+import type { UsageClass } from '../types.ts'
 import type { StoredUsageView, UsageViewStore } from '../views/ports.ts'
 
 /** What was used, in units of the month: as numbers of JSON with three decimals. */
@@ -38,6 +39,7 @@ export interface ClusterItem extends ShownUse {
 export interface NamespaceItem extends ShownUse {
   readonly clusterUID: string
   readonly namespace: string
+  readonly namespaceUID: string
   readonly objectCount: number
 }
 
@@ -45,15 +47,28 @@ export interface ContractItem extends ShownUse {
   /** 0 for what was used without a contract. */
   readonly contractID: number
   readonly name: string
-  readonly quota: { readonly metric: string; readonly limit: number; readonly usedPercent: number } | null
+  readonly product: string
+  readonly features: readonly string[]
+  /** Instants: from when it is in force, and until just before when. Null without a contract. */
+  readonly start: string | null
+  readonly end: string | null
+  readonly quota: { readonly metric: string; readonly limit: number; readonly billed: number; readonly excess: number; readonly usedPercent: number } | null
   readonly objectCount: number
+}
+
+/** What an object used for one contract in one class. */
+interface UseItem extends ShownPair {
+  readonly contractID: number
+  readonly class: UsageClass
 }
 
 export interface ObjectItem extends ShownPair {
   readonly clusterUID: string
+  readonly objectID: string
   readonly kind: string
   readonly namespace: string
   readonly name: string
+  readonly uses: readonly UseItem[]
 }
 
 /** Yields the items of a view, piece by piece. `Item` is what this service has written into views of its name. */
@@ -64,5 +79,17 @@ export async function* itemsOf<Item>(views: Pick<UsageViewStore, 'pieces'>, view
 /** Returns the totals of a view. Its head and tail are a JSON object around its items. */
 export const totalsOf = ({ head, tail }: StoredUsageView): ViewTotals => (JSON.parse(head + tail) as { readonly totals: ViewTotals }).totals
 
-/** Returns a number of thousandths as it is shown in documents: `12.340`. */
-export const decimals = (value: number): string => value.toFixed(3)
+const threeDecimals = new Intl.NumberFormat('en-US', { minimumFractionDigits: 3, maximumFractionDigits: 3 })
+const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 })
+
+/** Returns a quantity or a percentage as it is shown in documents: `1,012.340`. */
+export const decimals = (value: number): string => threeDecimals.format(value)
+
+/** Returns a count as it is shown in documents: `1,012`. */
+export const countText = (value: number): string => whole.format(value)
+
+/** Returns a difference of quantities with its sign: `+1.500`. */
+export const change = (now: number, before: number): string => {
+  const thousandths = Math.round(now * 1000) - Math.round(before * 1000)
+  return `${thousandths > 0 ? '+' : ''}${decimals(thousandths / 1000)}`
+}

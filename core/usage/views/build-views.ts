@@ -2,8 +2,8 @@ import { perCoreMonth, perGibMonth } from '../months/amounts.ts'
 import type { ClusterInMonth, ObjectUsage, ProductMonth } from '../months/usage-types.ts'
 import type { UsageMonthId, UsageProduct } from '../types.ts'
 import { makeClusterRows, makeContractRows, makeKindRows } from './grouped-rows.ts'
-import type { Amounts, Shown } from './measures.ts'
-import { addAmounts, addUse, divideTotal, makeRounding, makeRunningShares, noAmounts, numberText } from './measures.ts'
+import type { Amounts, Rounding, Shown, ShownAmounts } from './measures.ts'
+import { addAmounts, addUse, classText, divideTotal, makeRounding, makeRunningShares, noAmounts, numberText } from './measures.ts'
 import type { RowsGiven, RowsOfMonth, RowsOfUse, UsageViewSink } from './view-writer.ts'
 import { instantText, keyOf, lifeText, makeNameObject, quotaItem, startBoth, startView } from './view-writer.ts'
 
@@ -99,18 +99,33 @@ const makeObjectRows = async ({ views, monthId, month, rounding, nameOf }: RowsG
   const rows = rounding.rows()
   let objectCount = 0
   return {
-    add: (usage, amounts) => {
+    add: (usage, amounts, parts) => {
       objectCount += 1
       const { key, members } = nameOf(usage)
       const named = `{${members},${lifeText(usage)},`
       const shown = rows.next(amounts)
-      const writing = objects.flatMap(({ text, writer }) => writer.add(`${named}${text(shown)}}`, key) ?? [])
+      const uses = `,"uses":[${usesText(rounding, shown, parts)}]`
+      const writing = objects.flatMap(({ text, writer, viewType }) => writer.add(`${named}${text(shown)}${viewType === 'billable' ? uses : ''}}`, key) ?? [])
       return writing.length === 0 ? undefined : Promise.all(writing).then(() => undefined)
     },
     finish: async () => {
       for (const { text, writer } of objects) await writer.finish(`${text(rounding.totals)},"objectCount":${objectCount}`)
     },
   }
+}
+
+/** Returns what an object used for each contract in each class. Most objects have one contract and one class. */
+const usesText = (rounding: Rounding, shown: ShownAmounts, parts: ObjectUsage['parts']): string => {
+  const [only] = parts
+  if (parts.length === 1 && only !== undefined) return `{"contractID":${only.contractId},"class":"${only.use}",${classText(shown, only.use)}}`
+  const ordered = parts.toSorted((a, b) => a.contractId - b.contractId || (a.use < b.use ? -1 : 1))
+  const amounts = ordered.map((part) => {
+    const own = noAmounts()
+    addUse(own, part.use, part)
+    return own
+  })
+  const divided = rounding.parts(shown, amounts)
+  return ordered.map(({ contractId, use }, index) => `{"contractID":${contractId},"class":"${use}",${classText(divided[index] ?? [], use)}}`).join(',')
 }
 
 /** The view of what each object occupied. */

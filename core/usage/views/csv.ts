@@ -1,5 +1,7 @@
 import type { FreeObject, Json } from '../../kernel/json.ts'
 import { at, isObject, listAt } from '../../kernel/json.ts'
+import { monthText } from '../month.ts'
+import type { UsageMonth } from '../types.ts'
 import type { UsageViewKey } from './ports.ts'
 
 /** A column: its name, and where an item has its value. Values of `each` come from one element of the list that makes the rows. */
@@ -7,6 +9,13 @@ interface Column {
   readonly name: string
   readonly path: readonly string[]
   readonly inElement?: boolean
+  /** The value is a list of objects, of which this member is shown. */
+  readonly member?: string
+}
+
+/** What all rows of a file begin with, so that rows of several files can be put together. */
+export interface CsvOrigin extends Pick<UsageMonth, 'month' | 'revision' | 'status'> {
+  readonly account: string
 }
 
 /** How a view becomes a table. With `rowsOf`, an item has a row for each element of that list. */
@@ -30,7 +39,7 @@ export const csvLayoutOf = ({ view, viewType }: Pick<UsageViewKey, 'view' | 'vie
   const used = usedColumns(viewType)
   switch (view) {
     case 'objects-usage-view':
-      return { columns: [...object, ...own('createdAt', 'deletedAt'), ...used, ...dailyColumns(days)] }
+      return { columns: [...object, ...own('createdAt', 'deletedAt'), ...(viewType === 'billable' ? useColumns : []), ...used, ...dailyColumns(days)] }
     case 'clusters-usage-view':
       return { columns: [...own('clusterUID', 'displayName', 'contractIDs', 'clusterHours', 'objectCount'), ...used] }
     case 'namespaces-usage-view':
@@ -39,7 +48,7 @@ export const csvLayoutOf = ({ view, viewType }: Pick<UsageViewKey, 'view' | 'vie
     case 'gks-by-cluster':
       return { columns: [...own('group', 'kind', 'objectCount'), ...used, ...matrixColumns(used, days)] }
     case 'contracts-usage-view':
-      return { columns: [...own('contractID', 'name'), ...quotaColumns, ...own('objectCount'), ...used] }
+      return { columns: [...own('contractID', 'name', 'product', 'features', 'start', 'end'), ...quotaColumns, ...own('objectCount'), ...used] }
     case 'object-quota-history-summaries-view':
       return { columns: [...object, ...inElement('from', 'to', 'milliCPU', 'memMiB', 'replicas', 'generation')], rowsOf: 'segments' }
     case 'objects-cluster-mode-usage-view':
@@ -51,26 +60,38 @@ const dayNumbers = (days: number): readonly number[] => Array.from({ length: day
 const dailyColumns = (days: number): readonly Column[] => dayNumbers(days).map((day) => ({ name: `events.${day + 1}`, path: ['dailyEvents', String(day)] }))
 const matrixColumns = (used: readonly Column[], days: number): readonly Column[] =>
   dayNumbers(days).flatMap((day) => used.map(({ name, path }) => ({ name: `day${day + 1}.${name}`, path: ['matrix', String(day), ...path] })))
-const quotaColumns = ['metric', 'limit', 'usedPercent'].map((name) => ({ name: `quota.${name}`, path: ['quota', name] }))
+/** Of what an object was used for: the contracts and classes, in the same order. */
+const useColumns: readonly Column[] = [{ name: 'contractIDs', path: ['uses'], member: 'contractID' }, { name: 'classes', path: ['uses'], member: 'class' }]
+const quotaColumns = ['metric', 'limit', 'billed', 'excess', 'usedPercent'].map((name) => ({ name: `quota.${name}`, path: ['quota', name] }))
 
 const lineEnd = '\r\n'
 
 /**
- * Returns a value as a cell (RFC 4180). A text that a spreadsheet would take for a formula, some also with full-width signs, gets an apostrophe in front. Numbers stay as
- * they are in JSON; a list becomes its elements with spaces between.
+ * Returns a value as a cell (RFC 4180). A text that a spreadsheet would take for a formula, some also with full-width signs, gets an apostrophe in front, and so does one
+ * that begins with an apostrophe: a reader that removes one apostrophe in front has the text. Numbers stay as they are in JSON; a list becomes its elements with spaces between.
  */
 export const csvCell = (value: unknown): string => {
   if (value === undefined || value === null) return ''
   if (typeof value === 'number') return String(value)
   const text = Array.isArray(value) ? value.map(String).join(' ') : String(value)
-  const safe = /^[=+\-@＝＋－＠\t\r\n]/.test(text) ? `'${text}` : text
+  const safe = /^['=+\-@＝＋－＠\t\r\n]/.test(text) ? `'${text}` : text
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
-export const csvHead = ({ columns }: CsvLayout): string => columns.map(({ name }) => csvCell(name)).join(',') + lineEnd
+const originNames = ['account', 'month', 'revision', 'status']
 
-/** Returns the rows of an item. */
-export const csvRows = ({ columns, rowsOf }: CsvLayout, item: FreeObject): string => {
+export const csvHead = ({ columns }: CsvLayout): string => [...originNames, ...columns.map(({ name }) => csvCell(name))].join(',') + lineEnd
+
+/** Returns the first cells of all rows of a file. */
+export const csvOrigin = ({ account, month, revision, status }: CsvOrigin): string => [account, monthText(month), revision, status].map(csvCell).join(',')
+
+const valueOf = (item: unknown, { path, member }: Column): unknown => {
+  const value = at(item, ...path)
+  return member !== undefined && Array.isArray(value) ? value.map((each) => at(each, member)) : value
+}
+
+/** Returns the rows of an item. `origin` is what `csvOrigin` returns. */
+export const csvRows = ({ columns, rowsOf }: CsvLayout, item: FreeObject, origin: string): string => {
   const elements: readonly unknown[] = rowsOf === undefined ? [{}] : listAt(item, rowsOf).filter((element) => isObject(element as Json))
-  return elements.map((element) => columns.map(({ path, inElement: isInElement }) => csvCell(at(isInElement === true ? element : item, ...path))).join(',') + lineEnd).join('')
+  return elements.map((element) => [origin, ...columns.map((column) => csvCell(valueOf(column.inElement === true ? element : item, column)))].join(',') + lineEnd).join('')
 }

@@ -1,10 +1,9 @@
 import { toWireJson } from '../../kernel/json.ts'
 import { getOrMake } from '../../kernel/cache.ts'
 import { daysOfMonth, secondOf } from '../month.ts'
-import { perCoreMonth, perGibMonth } from '../months/amounts.ts'
 import type { ClusterInMonth, ContractInMonth, DayUsage, ObjectUsage, ProductMonth } from '../months/usage-types.ts'
 import type { Amounts, Rounding, ShownAmounts } from './measures.ts'
-import { addAmounts, addUse, billedOf, makeRunningShares, noAmounts, numberText, totalShown } from './measures.ts'
+import { addAmounts, addUse, billedShown, makeRunningShares, noAmounts, numberText, totalShown } from './measures.ts'
 import { kindsOfClusters } from './ports.ts'
 import type { RowsGiven, RowsOfUse, TypedView } from './view-writer.ts'
 import { instantText, startBoth, stringText } from './view-writer.ts'
@@ -138,7 +137,7 @@ export const makeContractRows = async ({ views, monthId, month, rounding }: Rows
       for (const id of ids) {
         const row = rowOf(id)
         const shown = rows.next(row.sum)
-        const named = `{"contractID":${id},"name":${stringText(contracts.get(id)?.name ?? '')},"quota":${quotaText(contracts.get(id), row.sum, month.month)},"terms":${termsText(contracts.get(id))},"objectCount":${row.objectCount},`
+        const named = `{"contractID":${id},${contractText(contracts.get(id))},"quota":${quotaText(contracts.get(id), shown)},"terms":${termsText(contracts.get(id))},"objectCount":${row.objectCount},`
         for (const { text, writer } of writers) await writer.add(`${named}${text(shown)}}`, '')
       }
       for (const { text, writer } of writers) await writer.finish(`${text(rounding.totals)},"objectCount":${objectCount}`)
@@ -152,13 +151,19 @@ const termsText = (contract: ContractInMonth | undefined): string => {
   return `[${each.join(',')}]`
 }
 
-/** What is billed counts against the quota; trials and use without a contract do not. */
-const quotaText = (contract: ContractInMonth | undefined, sum: readonly bigint[], month: ProductMonth['month']): string => {
+const contractText = (contract: ContractInMonth | undefined): string =>
+  contract === undefined
+    ? '"name":"","product":"","features":[],"start":null,"end":null'
+    : `"name":${stringText(contract.name)},"product":${stringText(contract.product)},"features":[${contract.features.map(stringText).join(',')}],"start":${instantText(contract.from)},"end":${instantText(contract.to)}`
+
+/** What is billed counts against the quota; trials and use without a contract do not. It is the sum of what is shown of the classes that are billed. */
+const quotaText = (contract: ContractInMonth | undefined, shown: ShownAmounts): string => {
   if (contract?.quota === undefined) return 'null'
   const { metric, limit } = contract.quota
-  const billed = metric === 'cpu_core_month' ? totalShown([billedOf(sum, 'cpu')], perCoreMonth(month)) : totalShown([billedOf(sum, 'memory')], perGibMonth(month))
+  const billed = billedShown(shown, metric === 'cpu_core_month' ? 'cpu' : 'memory')
   const usedPercent = limit > 0 ? Math.round((billed / limit) * 100) / 1000 : 0
-  return `{"metric":"${metric}","limit":${limit},"usedPercent":${usedPercent}}`
+  const excess = Math.max(0, billed - Math.round(limit * 1000))
+  return `{"metric":"${metric}","limit":${limit},"billed":${numberText(billed)},"excess":${numberText(excess)},"usedPercent":${usedPercent}}`
 }
 
 /** The objects of one kind, in one cluster or in all of them. */

@@ -167,8 +167,11 @@ export const totalText = (shown: ShownAmounts): string => `"cpu":${numberText(su
 export const billableText = (shown: ShownAmounts): string =>
   `${totalText(shown)},"prod":${pair(shown, 0)},"nonProd":${pair(shown, 2)},"free":{"trial":${pair(shown, 4)},"freeContract":${pair(shown, 6)}}`
 
-/** What is billed of cpu or memory: the classes that are not free. */
-export const billedOf = (amounts: readonly bigint[], measure: 'cpu' | 'memory'): bigint => {
+/** Returns what is shown as billed of cpu or memory: the classes that are not free. */
+export const billedShown = (shown: ShownAmounts, measure: 'cpu' | 'memory'): Shown => {
   const slot = measure === 'cpu' ? 0 : 1
-  return (amounts[slot] ?? 0n) + (amounts[slot + 2] ?? 0n)
+  return (shown[slot] ?? 0) + (shown[slot + 2] ?? 0)
 }
+
+/** Returns the use of one class in an item: `"cpu":1,"memory":2`. */
+export const classText = (shown: ShownAmounts, use: UsageClass): string => `"cpu":${numberText(shown[firstSlotOf[use]] ?? 0)},"memory":${numberText(shown[firstSlotOf[use] + 1] ?? 0)}`

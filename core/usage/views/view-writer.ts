@@ -135,14 +135,15 @@ export const startView = async (views: UsageViewSink, monthId: UsageMonthId, mon
 
 /** A view of one view type, with the members that this type shows of amounts. */
 export interface TypedView {
+  readonly viewType: UsageViewKey['viewType']
   readonly text: (shown: ShownAmounts) => string
   readonly writer: ViewWriter
 }
 
 /** Starts a view with both view types. */
 export const startBoth = async (views: UsageViewSink, monthId: UsageMonthId, { product, month }: ProductMonth, view: UsageViewKey['view']): Promise<readonly TypedView[]> => [
-  { text: totalText, writer: await startView(views, monthId, month, { product, view, viewType: 'total' }) },
-  { text: billableText, writer: await startView(views, monthId, month, { product, view, viewType: 'billable' }) },
+  { viewType: 'total', text: totalText, writer: await startView(views, monthId, month, { product, view, viewType: 'total' }) },
+  { viewType: 'billable', text: billableText, writer: await startView(views, monthId, month, { product, view, viewType: 'billable' }) },
 ]
 
 // JSON members of items. Millions of them are written when a month is closed: a text is made of parts, not of an object.

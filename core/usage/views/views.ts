@@ -7,7 +7,7 @@ import { at, fromWireJson, isObject, listAt, toWireJson } from '../../kernel/jso
 import type { SignedInCall } from '../../kernel/principal.ts'
 import { daysOfMonth, monthName, monthText, yearOf } from '../month.ts'
 import type { MonthKey, UsageMonth } from '../types.ts'
-import { csvHead, csvLayoutOf, csvRows } from './csv.ts'
+import { csvHead, csvLayoutOf, csvOrigin, csvRows } from './csv.ts'
 import type { ViewFilter } from './narrow-view.ts'
 import { addFigures, mayMatch, narrowedItem, withoutCluster, zeroFigures } from './narrow-view.ts'
 import type { StoredUsageView, UsageViewKey, UsageViewStore } from './ports.ts'
@@ -16,7 +16,7 @@ import { kindsOfClusters, UsageViewMissing } from './ports.ts'
 /** A view as it is answered. Reading its texts takes bounded memory, and no step of it more than a piece of the view. */
 export interface UsageViewAnswer {
   readonly month: UsageMonth
-  /** The month, product and view, as a part of a file name. */
+  /** The product and view, as a part of a file name. */
   readonly name: string
   /** Of JSON. Packed texts are as they are stored. */
   json(): AsyncIterable<string | PackedText>
@@ -27,21 +27,10 @@ export interface UsageViewAnswer {
 
 const missing = (month: MonthKey): Failure<'UsageViewMissing'> => UsageViewMissing(`There is no such report of ${monthName(month)} ${yearOf(month)}.`)
 
-export interface ListMonthsInput {
-  readonly ownerId: AccountId
-}
-
-/** Returns the names of the generated months by year. */
-export const makeListGeneratedMonths =
-  ({ views }: { readonly views: Pick<UsageViewStore, 'monthsOf'> }) =>
-  async (_call: SignedInCall<never>, { ownerId }: ListMonthsInput): Outcome<never, Readonly<Record<string, readonly string[]>>> => {
-    const years: Record<string, string[]> = {}
-    for (const month of await views.monthsOf(ownerId)) (years[String(yearOf(month))] ??= []).push(monthName(month))
-    return right(years)
-  }
-
 export interface ReadViewInput {
   readonly ownerId: AccountId
+  /** The name of the account, for the rows of CSV. */
+  readonly account: string
   readonly month: MonthKey
   readonly key: UsageViewKey
   /** The newest revision if undefined. */
@@ -54,19 +43,20 @@ const isEmpty = (filter: ViewFilter): boolean => Object.values(filter).every((va
 /** Returns a view of a month. With a filter it has the matching items, and its totals are their sums. */
 export const makeReadView =
   ({ views }: { readonly views: UsageViewStore }) =>
-  async (_call: SignedInCall<never>, { ownerId, month, key, revision, filter }: ReadViewInput): Outcome<Failure<'UsageViewMissing'>, UsageViewAnswer> => {
+  async (_call: SignedInCall<never>, { ownerId, account, month, key, revision, filter }: ReadViewInput): Outcome<Failure<'UsageViewMissing'>, UsageViewAnswer> => {
     const isOfCluster = key.view === 'gks-usage-view' && filter.clusterUID !== undefined
     const view = await views.find(ownerId, month, isOfCluster ? { ...key, view: kindsOfClusters } : key, revision)
     if (view === undefined) return left(missing(month))
     const items = () => matchingItems(views, view, filter)
     const narrowed = () => narrowedView({ ...view, head: view.head.replace(`"view":"${kindsOfClusters}"`, `"view":"${key.view}"`) }, items())
     const layout = csvLayoutOf(key, daysOfMonth(month))
+    const origin = csvOrigin({ account, ...view.month })
     return right({
       month: view.month,
-      name: `${monthText(month)}-${key.product}-${key.view}`,
+      name: `${key.product}-${key.view}`,
       json: () => (isEmpty(filter) ? wholeView(view, views.packedPieces(view)) : narrowed()),
       plainJson: () => (isEmpty(filter) ? wholeView(view, views.pieces(view)) : narrowed()),
-      csv: () => csvOf(csvHead(layout), items(), (item) => csvRows(layout, item)),
+      csv: () => csvOf(csvHead(layout), items(), (item) => csvRows(layout, item, origin)),
     })
   }
 
@@ -142,6 +132,7 @@ const csvOf = async function* (head: string, pieces: AsyncIterable<readonly Free
 
 export interface ReadObjectInput {
   readonly ownerId: AccountId
+  readonly account: string
   readonly month: MonthKey
   readonly key: UsageViewKey
   readonly revision: number | undefined
@@ -152,7 +143,7 @@ export interface ReadObjectInput {
 /** Returns the item of an object in a view of a month, as a view with this one item. */
 export const makeReadObject =
   ({ views }: { readonly views: UsageViewStore }) =>
-  async (_call: SignedInCall<never>, { ownerId, month, key, revision, clusterUid, objectUid }: ReadObjectInput): Outcome<Failure<'UsageViewMissing'>, UsageViewAnswer> => {
+  async (_call: SignedInCall<never>, { ownerId, account, month, key, revision, clusterUid, objectUid }: ReadObjectInput): Outcome<Failure<'UsageViewMissing'>, UsageViewAnswer> => {
     const view = await views.find(ownerId, month, key, revision)
     if (view === undefined) return left(missing(month))
     const item = await findObject(views, view, clusterUid, objectUid)
@@ -164,10 +155,10 @@ export const makeReadObject =
     const json = () => narrowedView(view, only())
     return right({
       month: view.month,
-      name: `${monthText(month)}-${key.product}-${key.view}-${objectUid}`,
+      name: `${key.product}-${key.view}-${objectUid}`,
       json,
       plainJson: json,
-      csv: () => csvOf(csvHead(layout), only(), (each) => csvRows(layout, each)),
+      csv: () => csvOf(csvHead(layout), only(), (each) => csvRows(layout, each, csvOrigin({ account, ...view.month }))),
     })
   }
 

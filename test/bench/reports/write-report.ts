@@ -18,7 +18,7 @@ for await (const piece of renderer.render(
     revision: 1,
     status: 'final',
     generatedAt: new Date('2026-07-04T00:30:00Z'),
-    sections: [{ title: 'Databases', figures: [], charts: [], tables: [{ title: 'Objects', columns, rows: rows(), totals: undefined, note: '' }] }],
+    sections: [{ title: 'Databases', summary: { columns: [], rows: [], subtotals: [], totals: [], footnote: '' }, figures: [], charts: [], tables: [{ title: 'Objects', columns, rows: rows(), totals: undefined, note: '' }] }],
   },
   new AbortController().signal,
 )) bytes += piece.length

@@ -35,7 +35,7 @@ const plans: readonly ObjectPlan[] = Array.from({ length: objects }, (_, n) => (
 const reading = (views: UsageViewStore) => {
   const readView = makeReadView({ views })
   return async (bytesOf: (pieces: AsyncIterable<string | PackedText>) => AsyncIterable<Uint8Array>): Promise<number> => {
-    const view = unwrap(await readView({} as never, { ownerId: owner, month, key, revision: undefined, filter: {} }))
+    const view = unwrap(await readView({} as never, { ownerId: owner, month, key, account: 'acme', revision: undefined, filter: {} }))
     let size = 0
     for await (const piece of bytesOf(view.json())) size += piece.length
     return size

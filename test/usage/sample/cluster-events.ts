@@ -53,7 +53,7 @@ const addObject = (random: Random, add: Add, { n, places, from, end }: { readonl
   let milliCPU = random.between(1, 16) * 250
   let memoryMiB = random.between(1, 16) * 512
   const size = random.between(1, 20) * 10_240
-  const occupied = () => ({ milliCPU, memoryMiB, replicas: 3, details: { pods: [{ milliCPU, memoryMiB, count: 3 }], volumes: [{ name: `data-${name.slice(0, 40)}`, sizeMiB: size, createdAt: timeText(createdAt) }] } })
+  const occupied = () => ({ milliCPU, memoryMiB, replicas: 3, details: { pods: [{ milliCPU: Math.floor(milliCPU / 3), memoryMiB: Math.floor(memoryMiB / 3), count: 3 }], volumes: [{ name: `data-${name.slice(0, 40)}`, sizeMiB: size, createdAt: timeText(createdAt) }] } })
   add(createdAt, 'object.created', `${uid}.1`, { ...identity, generation: 1, trial: namespace === 'demo', ...occupied() })
   let at = createdAt
   for (let generation = 2; generation <= 6; generation += 1) {
