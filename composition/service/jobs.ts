@@ -110,9 +110,14 @@ export interface TaskWorker extends Pick<Worker, 'beginStop'> {
 }
 
 /** All that a task reads of other servers counts for its account. */
-const withinBudget = (readings: Pick<ReadingBudgets, 'task'>, { kind, run, recover }: TaskHandler): TaskHandler => {
-  const within = (work: (run: TaskRun) => Promise<TaskEnd>) => (of: TaskRun) => readings.task(of.task.tenantId, () => work(of))
-  return { kind, run: within(run), recover: recover === 'run-again' ? recover : within(recover) }
+const withinBudget = (readings: Pick<ReadingBudgets, 'task'>, handler: TaskHandler): TaskHandler => {
+  const within = (of: TaskRun, work: () => Promise<TaskEnd>) => readings.task(of.task.tenantId, work)
+  const { kind, recover } = handler
+  return {
+    kind,
+    run: (of) => within(of, () => handler.run(of)),
+    recover: recover === 'run-again' ? recover : (of) => within(of, () => recover(of)),
+  }
 }
 
 /** Starts the worker of this process, for the kinds of tasks that the open plugins declare. */

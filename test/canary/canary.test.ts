@@ -31,7 +31,7 @@ const sendSecrets = async (service: PopulatedService, mails: MailFolder, canarie
   const said: Said[] = []
   const ask = async (method: string, path: string, options: SendOptions = {}, isShownOnce = false): Promise<{ status: number; json: unknown }> => {
     const answer = await service.send(method, path, options)
-    if (!isShownOnce) said.push({ where: `${method} ${path.split('?')[0] ?? ''}: ${answer.status}`, text: answer.text + JSON.stringify(Object.entries(answer.headers).filter(([name]) => name !== 'set-cookie')) })
+    if (!isShownOnce) said.push({ where: `${method} ${path.split('?')[0] ?? ''}: ${answer.status}`, text: answer.text + JSON.stringify(Object.entries(answer.headers).filter(([name]) => !['set-cookie', 'x-ignored-fields'].includes(name))) })
     return { status: answer.status, json: answer.json as unknown }
   }
   const admin = { token: service.adminToken }

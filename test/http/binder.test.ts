@@ -228,7 +228,7 @@ test('a misspelt field is refused with the right name, also inside', async (t) =
     const refused = await made('/things', value)
     t.deepEqual([refused.status, (await bodyOf(refused))['errors']], [422, [error]])
   }
-  t.deepEqual((await bodyOf(await made('/things', { nam: 'x', visibilty: 'private' })))['errors'], ['visibilty is not a known field; did you mean visibility?', 'name is missing; expected text of 0 to 10 characters'])
+  t.deepEqual((await bodyOf(await made('/things', { nam: 'x', visibilty: 'private' })))['errors'], ['visibilty is not a known field; did you mean visibility?', 'name is missing; expected one line of 0 to 10 characters, without control characters'])
   t.is((await made('/things', { name: 'x', visibilty: 'private', visibility: 'public' })).status, 201, 'the known field is there')
 })
 

@@ -78,7 +78,7 @@ test('the password counts in the body alone, whatever proved the caller', async 
   t.is((await send('POST', `${removal}?sudo=bob`, { token: service.adminToken, body: { password } })).status, 403)
   t.is((await send('GET', '/user', as('bob'))).status, 200)
   t.is((await send('POST', removal, { token: await service.tokenFor('bob', ['write:user']), body: { password } })).status, 200)
-  t.is((await send('GET', '/user', as('bob'))).status, 401)
+  t.is((await send('GET', '/user', as('bob'))).status, 403, 'the password is right, the account is disabled')
 })
 
 test('the reasons against a deletion are listed', async (t) => {

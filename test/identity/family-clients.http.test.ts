@@ -58,14 +58,14 @@ test('a token whose name has a slash is deleted by its name', async (t) => {
 })
 
 test('lists of repositories are empty, of objects that the caller may see', async (t) => {
-  const [bob, ada] = [await service.tokenFor('bob'), await service.tokenFor('ada')]
+  const [bob, zoe] = [await service.tokenFor('bob'), await service.tokenFor('zoe')]
   t.is((await send('POST', '/orgs', { token: bob, body: { username: 'boats', visibility: 'private' } })).status, 201)
   const team = (await send('GET', '/orgs/boats/teams', { token: bob })).json[0].id as number
   for (const path of ['/user/repos', '/users/ada/repos', '/orgs/boats/repos', `/teams/${team}/repos?page=1&limit=50`]) {
     const { status, text } = await send('GET', path, { token: bob })
-    t.deepEqual([status, text], [200, '[]'], path)
+    t.deepEqual([status, text], [200, '[]\n'], path)
   }
-  for (const path of ['/orgs/boats/repos', `/teams/${team}/repos`, '/users/nobody/repos', '/orgs/nothing/repos']) t.is((await send('GET', path, { token: ada })).status, 404, path)
+  for (const path of ['/orgs/boats/repos', `/teams/${team}/repos`, '/users/nobody/repos', '/orgs/nothing/repos']) t.is((await send('GET', path, { token: zoe })).status, 404, path)
 })
 
 test('a picture in base64 may have line breaks', async (t) => {

@@ -173,7 +173,7 @@ test('a session or a token alone neither switches off nor makes recovery codes',
       }
     }
   }
-  t.is((await send('POST', `${security}/twofa/disable`, { token, body: { password, passcode: '1' } })).status, 403, 'a misspelt key proves nothing')
+  t.is((await send('POST', `${security}/twofa/disable`, { token, body: { password, passcode: '1' } })).status, 422, 'a misspelt key proves nothing')
   t.is((await send('POST', `${security}/twofa/disable`, { token, body: { password: 1 } })).status, 422)
   const renewed = await send('POST', `${security}/twofa/regenerate_scratch`, { ...browser, body: { password, passCode: fresh(seed) } })
   t.is(renewed.status, 200)

@@ -59,7 +59,9 @@ onEachDatabase('no token, no user, a shut account: one refusal', async (t, world
   const edit = makeEditUser(world.deps)
   for (const changes of [{ isActive: false }, { isActive: true, prohibitLogin: true }]) {
     unwrap(await edit(callBy(admin), { login: 'ada', ...changes }))
-    for (const credential of [bearer(token), cookie(session), basic('ada', password)]) t.like(await proven(world, credential), refused)
+    for (const credential of [bearer(token), cookie(session)]) t.like(await proven(world, credential), refused)
+    t.like(await proven(world, basic('ada', password)), { _tag: 'Left', left: { tag: 'NotPermitted' } }, 'the password is right')
+    t.like(await proven(world, basic('ada', 'wrong')), refused)
   }
   unwrap(await edit(callBy(admin), { login: 'ada', prohibitLogin: false }))
   t.like(await proven(world, bearer(token)), { _tag: 'Right' })

@@ -100,7 +100,10 @@ test.serial('what a path may not hold is refused before anything routes by it', 
     const rotation = makeRotation()
     for (const asked of askable(service)) {
       for (const { parameter, holding } of placesIn(asked, service)) {
-        for (const path of rotation(`${asked.bound.route.method} ${parameter}`, refused).map(holding).filter((each) => !/\/\.\.?(\/|$|\?)|%2e/i.test(each))) {
+        // The name of an access token may have a slash.
+        const isFree = asked.route.fullPath.endsWith('/users/{username}/tokens/{id}') && parameter === '{id}'
+        const texts = isFree ? refused.filter((text) => text !== '%2f') : refused
+        for (const path of rotation(`${asked.bound.route.method} ${parameter}`, texts).map(holding).filter((each) => !/\/\.\.?(\/|$|\?)|%2e/i.test(each))) {
           const found = fault(await send(service, asked, path), [400])
           if (found !== undefined) faults.push(`${asked.bound.route.method} ${path}: ${found}`)
         }

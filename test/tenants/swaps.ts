@@ -87,6 +87,8 @@ const pathValues: Readonly<Record<string, (route: AssembledRoute) => Values | un
 
 const queryValues: Readonly<Record<string, Values | undefined>> = {
   url: ({ repositoryUrl }) => repositoryUrl,
+  // Authorities are public, and no license of a tenant shows in the answer.
+  license: () => '1',
   org: ({ org }) => org,
   uid: ({ viewer }) => String(viewer.id),
   uname: ({ viewer }) => viewer.login,

@@ -32,11 +32,15 @@ export const docsPolicy = [
 const headers = (vary?: string): Answer['headers'] => ({ 'Content-Security-Policy': docsPolicy, ...(vary === undefined ? {} : { Vary: vary }) })
 
 /** The files that the page loads, by name. */
-const assetTypes: Readonly<Record<string, string>> = { 'docs.js': 'text/javascript; charset=utf-8', 'docs.css': 'text/css; charset=utf-8' }
+const assetFiles: Readonly<Record<string, { readonly type: string; readonly file: string }>> = {
+  'docs.js': { type: 'text/javascript; charset=utf-8', file: 'scripts/docs.js' },
+  'kit.js': { type: 'text/javascript; charset=utf-8', file: 'scripts/kit.js' },
+  'docs.css': { type: 'text/css; charset=utf-8', file: 'docs.css' },
+}
 
 /** The asset of the page with this name, or undefined. */
 export const makeDocsAssets = (): ((name: string) => PackedAnswer | undefined) => {
-  const assets = new Map(Object.entries(assetTypes).map(([name, type]) => [name, packedAnswer(type, pageFile(`docs/${name}`))]))
+  const assets = new Map(Object.entries(assetFiles).map(([name, { type, file }]) => [name, packedAnswer(type, pageFile(file))]))
   return (name) => assets.get(name)
 }
 

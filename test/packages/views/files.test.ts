@@ -150,7 +150,7 @@ test('a thread that is too busy, or that is ended, is reported', async (t) => {
   const busy = makeChartTexts(slow, slices)
   const long = text(padding)
   const answers = await Promise.all([busy.parseAll(long), busy.parseAll(long), busy.parseAll(long), busy.parseAll(long)])
-  t.true(answers.some((answer) => /TextUnreadable: Too many charts/.test(String(told(answer)))))
+  t.true(answers.some((answer) => /TextUnreadable: Too many requests/.test(String(told(answer)))))
   await slow.close()
   t.is(told(await busy.parseAll(long)), 'TextUnreadable: The service stops.')
 })

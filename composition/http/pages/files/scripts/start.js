@@ -1,6 +1,6 @@
 import { ask, byId, csrfToken } from './kit.js'
 
-// Without the cookie of a session there is nobody to ask for.
+// Without the cookie of a session no user is signed in.
 const { status, json } = csrfToken() === undefined ? { status: 401, json: {} } : await ask('GET', '/user/settings/profile')
 if (status === 200) {
   byId('caller').textContent = 'Signed in as ' + json.name + '.'

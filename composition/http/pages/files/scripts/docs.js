@@ -1,5 +1,5 @@
 // Draws an operation when it is opened, and sends its request. Everything works without this script but "Send".
-import { byId, csrfToken } from '/account/kit.js'
+import { byId, csrfToken } from './kit.js'
 
 const root = '/api/v1'
 
@@ -155,7 +155,7 @@ find?.addEventListener('input', () => {
 })
 
 const showCaller = async () => {
-  // Without a session there is nobody to ask for.
+  // Without the cookie of a session no user is signed in.
   const reply = csrfToken() === undefined ? undefined : await fetch(root + '/user', { cache: 'no-store' }).catch(() => undefined)
   const login = reply?.ok === true ? (await reply.json()).login : undefined
   byId('caller').replaceChildren(login === undefined ? element('a', 'Sign in', { href: '/sign-in' }) : element('span', 'Signed in as ' + login + '.'))
