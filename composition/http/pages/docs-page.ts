@@ -1,4 +1,4 @@
-import { toWireJson } from '../../../core/kernel/json.ts'
+import { definedFields, toWireJson } from '../../../core/kernel/json.ts'
 import type { Answer } from '../answer/write-answer.ts'
 import type { OpenApiDocument, Operation } from '../openapi/document.ts'
 import { resolvedResponses } from '../openapi/document.ts'
@@ -29,7 +29,7 @@ export const docsPolicy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-const headers = (vary?: string): Answer['headers'] => ({ 'Content-Security-Policy': docsPolicy, ...(vary === undefined ? {} : { Vary: vary }) })
+const headers = (vary?: string): Answer['headers'] => ({ 'Content-Security-Policy': docsPolicy, ...definedFields({ Vary: vary }) })
 
 /** The files that the page loads, by name. */
 const assetFiles: Readonly<Record<string, { readonly type: string; readonly file: string }>> = {

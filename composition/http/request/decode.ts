@@ -3,7 +3,6 @@ import { isRight, left, right } from 'fp-ts/lib/Either.js'
 import type * as t from 'io-ts'
 import type { ParsedJson } from '../../../core/kernel/json.ts'
 import { isObject, maxJsonDepth, parseJson, reservedKey } from '../../../core/kernel/json.ts'
-import { jsonFault } from '../../../core/kernel/json-fault.ts'
 import { optionalInner, repeatedItem } from '../../../plugins/kit/codecs.ts'
 import type { Names } from '../../../plugins/kit/names.ts'
 import type { Route } from '../../../plugins/kit/route.ts'
@@ -11,6 +10,7 @@ import type { UnknownField } from '../../../plugins/kit/unknown-fields.ts'
 import { shapeOf, unknownFields } from '../../../plugins/kit/unknown-fields.ts'
 import type { Refusal } from '../answer/failure-response.ts'
 import { noSuchPath, refusal } from '../answer/failure-response.ts'
+import { jsonFault } from './json-fault.ts'
 
 export type QueryResult =
   | { readonly ok: true; readonly value: Record<string, string | string[]> }

@@ -1,3 +1,4 @@
+import { definedFields } from '../../../core/kernel/json.ts'
 
 
 /** The result of the guard's check of the Host header and the target. */
@@ -98,7 +99,7 @@ export const guardTarget = (hosts: readonly string[], target: string, findBelow:
   const trimmed = own.length > 1 && own.endsWith('/') ? own.slice(0, -1) : own
   const fault = pathFault(trimmed) ?? queryFault(query, below?.ownsQuery !== true)
   if (fault !== undefined) return refuse(fault)
-  if (below?.isChecked !== true) return { ok: true, path: trimmed, query, ...(below === undefined ? {} : { below }) }
+  if (below?.isChecked !== true) return { ok: true, path: trimmed, query, ...definedFields({ below }) }
   const faultBelow = belowFault(path.slice(below.from))
   return faultBelow === undefined ? { ok: true, path, query, below } : refuse(faultBelow)
 }
