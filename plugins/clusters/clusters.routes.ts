@@ -20,34 +20,36 @@ import { FreeObjectCodec, ResponseIdQuery, taskExample, TaskResponse } from '../
 import { empty, json, list } from '../kit/reply.ts'
 import { body, defineRoute, routesOf } from '../kit/route.ts'
 import {
+  ClusterExists,
+  ClusterInfo,
+  ClusterInfoModel,
+  ClusterMetadata,
+  importExample,
+  listedCluster,
+  singleCluster,
+  validationExample,
+  ValidationResponse,
+  WhetherHub,
+} from './cluster-info.ts'
+import {
   accessConfigFaults,
   CheckOptions,
   ClientConfigQuery,
-  ClusterExists,
   ClusterIdPath,
-  ClusterInfo,
-  ClusterInfoModel,
   clusterInPath,
   ClusterListQuery,
-  ClusterMetadata,
   ClusterPath,
   ConnectOptions,
   HubInfoQuery,
   ImportClusterOption,
-  importExample,
   ImportOptions,
-  listedCluster,
   OperationQuery,
   ownerInPath,
   OwnerPath,
   ReconfigureOptions,
   RemovalOptions,
   RemoveQuery,
-  singleCluster,
   UserClustersQuery,
-  validationExample,
-  ValidationResponse,
-  WhetherHub,
 } from './codecs.ts'
 
 const v1 = 'Cluster Management v1'
