@@ -1,6 +1,16 @@
 import * as t from 'io-ts'
 import { path } from '../kit/access.ts'
-import { answer, described, freeText, Instant, InstantText, optional, PathName, request, textLines } from '../kit/codecs.ts'
+import {
+  answer,
+  described,
+  freeText,
+  Instant,
+  InstantText,
+  optional,
+  PathName,
+  request,
+  textLines,
+} from '../kit/codecs.ts'
 
 const claim = {
   url: described(

@@ -1,7 +1,18 @@
 import * as t from 'io-ts'
 import { cloudWords } from '../../core/clouds/types.ts'
 import { credentialTypes, credentialTypeWords, type CredentialField } from '../../core/clouds/credential-form.ts'
-import { answer, described, freeText, Instant, oneOf, optional, PathName, repeatable, request, SafeInteger } from '../kit/codecs.ts'
+import {
+  answer,
+  described,
+  freeText,
+  Instant,
+  oneOf,
+  optional,
+  PathName,
+  repeatable,
+  request,
+  SafeInteger,
+} from '../kit/codecs.ts'
 
 /** The meaning of each field that is not secret. */
 const fieldWords: Readonly<Record<string, string>> = {
@@ -33,6 +44,9 @@ const meaningOf = (name: string, { isSecret, isRequired }: CredentialField): str
 const fieldCodec = (name: string, field: CredentialField): t.Mixed =>
   described(field.kind === 'list' ? optional(t.readonlyArray(t.string)) : optional(t.string), meaningOf(name, field))
 
+const fieldsOf = (fields: Readonly<Record<string, CredentialField>>): Readonly<Record<string, t.Mixed>> =>
+  Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, fieldCodec(name, field)]))
+
 type Block = Readonly<Record<string, string | readonly string[] | undefined>>
 
 /** One optional key for each block. An answer has exactly one of them. */
@@ -41,7 +55,7 @@ const blocks = t.type(
     Object.entries(credentialTypes).map(([type, { block, fields }]) => [
       block,
       described(
-        optional(t.type(Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, fieldCodec(name, field)])))),
+        optional(t.type(fieldsOf(fields))),
         `The fields of a credential of type ${type}; absent for other types.`,
       ),
     ]),
@@ -130,7 +144,10 @@ export const BucketListOptions = request(
 
 export const BucketListResponse = answer(
   {
-    names: described(t.readonlyArray(t.string), 'The names of the buckets in the order of the provider, at most 10,000.'),
+    names: described(
+      t.readonlyArray(t.string),
+      'The names of the buckets in the order of the provider, at most 10,000.',
+    ),
   },
   'BucketListResponse',
 )

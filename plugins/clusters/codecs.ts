@@ -327,7 +327,7 @@ export const RemoveQuery = request(
       'The name of the task that the request starts, chosen by the client: the last word of `subject`, 1 to 64 ' +
         'characters; a new UUID by default.',
     ),
-    notify: described(optional(freeText(16)), 'Accepted for compatibility and ignored.'),
+    notify: described(optional(freeText(16)), 'Whether to notify the members; accepted and ignored.'),
   },
   'RemoveQuery',
 )

@@ -2,7 +2,18 @@ import * as t from 'io-ts'
 import { completedSource } from '../../core/packages/types.ts'
 import type { ChartRef } from '../../core/packages/types.ts'
 import { path } from '../kit/access.ts'
-import { answer, described, FreeObjectCodec, freeText, noted, optional, patternText, PathName, request, SafeInteger } from '../kit/codecs.ts'
+import {
+  answer,
+  described,
+  FreeObjectCodec,
+  freeText,
+  noted,
+  optional,
+  patternText,
+  PathName,
+  request,
+  SafeInteger,
+} from '../kit/codecs.ts'
 
 export const inCluster = {
   owner: described(PathName, 'The user or organization that owns the cluster, by name.'),

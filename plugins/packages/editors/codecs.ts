@@ -4,7 +4,19 @@ import { definedFields, toWireJson } from '../../../core/kernel/json.ts'
 import type { ChartTexts } from '../../../core/packages/charts/ports.ts'
 import { plainJson } from '../../../core/packages/charts/value-tables.ts'
 import type { ObjectPrinter } from '../../../core/packages/editors/manifests.ts'
-import { answer, AnyJson, described, FreeObjectCodec, freeText, listOf, noted, optional, QueryBoolean, request, ResponseId } from '../../kit/codecs.ts'
+import {
+  answer,
+  AnyJson,
+  described,
+  FreeObjectCodec,
+  freeText,
+  listOf,
+  noted,
+  optional,
+  QueryBoolean,
+  request,
+  ResponseId,
+} from '../../kit/codecs.ts'
 import { YamlAnswer } from '../../kit/reply.ts'
 import { Format, looseInteger } from '../codecs.ts'
 

@@ -326,7 +326,7 @@ export const ReleaseListOptions = request(
       'A pattern (regular expression) that occurs in the name, at most 1,000 characters; all names if it is ' +
         'absent or empty.',
     ),
-    short: described(optional(LooseBoolean), 'Accepted for compatibility and ignored.'),
+    short: described(optional(LooseBoolean), 'The flag of `helm list` for names alone; accepted and ignored.'),
     uninstalled: described(
       optional(LooseBoolean),
       'Whether to list uninstalled releases whose history is kept; false by default.',

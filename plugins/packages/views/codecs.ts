@@ -175,21 +175,27 @@ export const BundleViewIn = request(
   'BundleViewIn',
 )
 
-const Icon = t.intersection([t.type(
-  {
-    src: described(
-      t.string,
-      'The address of the picture, or the picture in a `data:` address; this service does not fetch it.',
+const Icon = t.intersection(
+  [
+    t.type(
+      {
+        src: described(
+          t.string,
+          'The address of the picture, or the picture in a `data:` address; this service does not fetch it.',
+        ),
+      },
+      'IconSource',
     ),
-  },
-  'IconSource',
-), t.partial(
-  {
-    size: described(t.string, 'The size of the picture, as its author states it; absent if it is not known.'),
-    type: described(t.string, 'The media type of the picture; absent if it is not known.'),
-  },
-  'IconDetails',
-)], 'ImageSpec')
+    t.partial(
+      {
+        size: described(t.string, 'The size of the picture, as its author states it; absent if it is not known.'),
+        type: described(t.string, 'The media type of the picture; absent if it is not known.'),
+      },
+      'IconDetails',
+    ),
+  ],
+  'ImageSpec',
+)
 const Contact = t.partial(
   {
     name: described(t.string, 'The name of the person; absent if it is not stated.'),
@@ -243,19 +249,22 @@ const versioned = {
 const ChartSourceRef = answer(versioned, 'ChartSourceRef')
 
 const VersionOption = t.intersection(
-  [t.type(
-    {
-      version: described(t.string, 'The version of the chart.'),
-    },
-    'VersionName',
-  ), t.partial(
-    {
-      selected: described(t.boolean, 'Whether the version is chosen; absent means false.'),
-      valuesFile: described(t.string, 'The file of the chart whose values are the base; absent means `values.yaml`.'),
-      valuesPatch: described(AnyJson, 'The operations (RFC 6902) that change these values; absent means none.'),
-    },
-    'VersionDetails',
-  )],
+  [
+    t.type(
+      {
+        version: described(t.string, 'The version of the chart.'),
+      },
+      'VersionName',
+    ),
+    t.partial(
+      {
+        selected: described(t.boolean, 'Whether the version is chosen; absent means false.'),
+        valuesFile: described(t.string, 'The file of the chart whose values are the base; absent means `values.yaml`.'),
+        valuesPatch: described(AnyJson, 'The operations (RFC 6902) that change these values; absent means none.'),
+      },
+      'VersionDetails',
+    ),
+  ],
   'VersionOption',
 )
 const ChartCard = t.intersection(
@@ -271,7 +280,10 @@ const ChartCard = t.intersection(
     ),
     t.partial(
       {
-        features: described(t.readonlyArray(t.string), 'What the chart offers, for people; absent if it is not stated.'),
+        features: described(
+          t.readonlyArray(t.string),
+          'What the chart offers, for people; absent if it is not stated.',
+        ),
         namespace: described(t.string, 'The namespace of its releases; absent if the bundle does not state one.'),
         multiSelect: described(t.boolean, 'Whether several versions may be chosen.'),
         required: described(t.boolean, 'Whether the chart is always part of an order.'),
@@ -477,79 +489,3 @@ export const Order = answer(
   'Order',
 )
 export type Order = t.TypeOf<typeof Order>
-
-const sourceRef = { apiGroup: 'source.toolkit.fluxcd.io', kind: 'HelmRepository', namespace: 'kubeops', name: 'harbour' }
-
-export const sourceExample = { name: 'ferry', version: '1.4.0', sourceKind: 'HelmRepository', sourceNamespace: 'kubeops', sourceName: 'harbour' }
-export const presetExample = { ...sourceExample, group: 'apps', resource: 'deployments', kind: 'Deployment', variant: 'small', namespace: 'shop' }
-export const packageOrderExample = { ...sourceExample, releaseName: 'ferry', namespace: 'shop', values: { replicas: 3 } }
-
-const descriptor = {
-  description: 'Ferries between the shores',
-  icons: [{ src: 'https://charts.example.com/ferry.png', type: 'image/png' }],
-  maintainers: [{ name: 'The harbour master', email: 'harbour@example.com' }],
-  keywords: ['ferry'],
-  links: [{ description: 'website', url: 'https://example.com/ferry' }],
-}
-
-export const packageViewExample = {
-  apiVersion: 'releases.x-helm.dev/v1alpha1',
-  kind: 'PackageView',
-  ...descriptor,
-  name: 'ferry',
-  version: '1.4.0',
-  sourceRef,
-  valuesFiles: [{ filename: 'values.yaml', values: { replicas: 1 } }],
-  openAPIV3Schema: { type: 'object', properties: { replicas: { type: 'integer' } } },
-}
-
-const ferryCard = {
-  chart: {
-    name: 'ferry',
-    sourceRef,
-    ...descriptor,
-    features: ['Two decks'],
-    namespace: 'shop',
-    versions: [{ version: '1.4.0', selected: true }, { version: '1.3.2' }],
-    multiSelect: false,
-    required: true,
-    selected: true,
-  },
-}
-
-const fleet = { name: 'fleet', version: '2.0.0', sourceRef }
-export const bundleViewExample = {
-  apiVersion: 'releases.x-helm.dev/v1alpha1',
-  kind: 'BundleView',
-  description: 'All that a harbour needs',
-  ...fleet,
-  displayName: 'Fleet',
-  features: [{ trait: 'Boats', value: '3' }],
-  packages: [ferryCard, { oneOf: { description: 'A lighthouse', bundles: [{ name: 'tall-light', version: '1.0.0', sourceRef, displayName: 'Tall Light', packages: [] }] } }],
-}
-/** The same view with choices made, limited to the fields that are read. */
-export const chosenViewExample = {
-  ...fleet,
-  packages: [{ chart: { name: 'ferry', sourceRef, namespace: 'shop', versions: [{ version: '1.4.0', selected: true }, { version: '1.3.2' }], multiSelect: false, required: true, selected: true } }],
-  licenseKey: '',
-}
-
-const selection = {
-  name: 'ferry',
-  version: '1.4.0',
-  sourceRef,
-  releaseName: 'ferry',
-  namespace: 'shop',
-  bundle: fleet,
-  valuesFile: 'values.yaml',
-  valuesPatch: [{ op: 'replace', path: '/replicas', value: 3 }],
-  resources: null,
-  waitFors: null,
-}
-export const orderExample = {
-  apiVersion: 'releases.x-helm.dev/v1alpha1',
-  kind: 'Order',
-  metadata: { name: 'fleet', uid: '4f0a1e52-6a0b-4d55-9f5e-0a7c2b1d9e10', creationTimestamp: '2026-05-01T08:00:00Z' },
-  spec: { items: [{ chart: selection }] },
-  status: {},
-}
