@@ -93,7 +93,7 @@ export const ReleaseOut = answer(
     manifest: described(optional(t.string), 'The objects of the revision as YAML; absent in rows of lists.'),
     hooks: described(
       optional(t.array(FreeObjectCodec)),
-      'The hooks of the chart, in the form of Helm; absent in rows of lists and if there are none.',
+      'The hooks of the chart, in the form of Helm; absent in rows of lists.',
     ),
     apply_method: described(
       optional(t.string),

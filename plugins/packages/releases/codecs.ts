@@ -315,7 +315,11 @@ export const ReleaseListOptions = request(
       'Whether to order by the time of the last deployment, the oldest first; false by default. It takes ' +
         'precedence over `sort`.',
     ),
-    sortReverse: described(optional(LooseBoolean), 'Whether to reverse the order; false by default.'),
+    sortReverse: described(
+      optional(LooseBoolean),
+      'Whether to order by name backwards, or with `byDate` by time, the newest first; false by default. It takes ' +
+        'precedence over `sort`.',
+    ),
     limit: described(
       optional(looseInteger(0)),
       'The highest number of releases to return; 0, the default, is no limit.',

@@ -137,16 +137,13 @@ const bundleProps = (packages: t.Type<readonly GivenPackage[], unknown, unknown>
   sourceRef: SourceRefIn,
   packages: described(packages, 'The packages of the bundle, at most 100.'),
 })
-type GivenChoice = NonNullable<GivenPackage['oneOf']>
 const BundleOptionIn: t.Type<GivenBundle, unknown> = t.recursion('BundleOptionIn', () => request(bundleProps(listOf(PackageIn, 100)), 'BundleOptionIn'))
-const OneOfIn: t.Type<GivenChoice, unknown> = t.recursion('OneOfIn', () =>
-  request(
-    {
-      description: described(optional(textLines(4096)), 'What is to be chosen, for people; ignored.'),
-      bundles: described(listOf(BundleOptionIn, 20), 'The bundles to choose from, at most 20.'),
-    },
-    'OneOfIn',
-  ),
+const OneOfIn = request(
+  {
+    description: described(optional(textLines(4096)), 'What is to be chosen, for people; ignored.'),
+    bundles: described(listOf(BundleOptionIn, 20), 'The bundles to choose from, at most 20.'),
+  },
+  'OneOfIn',
 )
 /** One of the three. Other keys of a view are ignored. */
 const PackageIn: t.Type<GivenPackage, unknown> = t.recursion('PackageIn', () =>
