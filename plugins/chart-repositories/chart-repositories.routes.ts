@@ -119,7 +119,8 @@ export const listNamedVersions = chartsRoute({
   method: 'GET',
   path: '/orgs/{orgname}/chartrepositories/{repository}/charts/{chart}/versions',
   summary: 'List the versions of a chart of a named repository, newest first',
-  description: 'Requests the index or the registry with the stored credentials. Returns 404 for a chart that it does not have.',
+  description:
+    'Requests the index or the registry with the stored credentials. Returns 404 for a chart that it does not have.',
   params: RepositoryChartPath,
   ok: json(200, t.readonlyArray(ChartVersion), [versionExample]),
 })

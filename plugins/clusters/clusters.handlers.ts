@@ -40,7 +40,7 @@ import { TasksToken } from '../../core/tasks/ports.ts'
 import { objectIdOf } from '../kit/access.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
-import { ClusterInfoModel } from './cluster-info.ts'
+import { ClusterInfoModel } from './cluster-info-wire.ts'
 import { componentsOf, reconfigureWish, toClaim, toClusterInfo, toClusterInfoModel, toClusterMetadata, toValidationResponse, updateWish } from './cluster-wire.ts'
 import {
   checkCluster,

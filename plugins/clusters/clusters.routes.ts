@@ -30,7 +30,7 @@ import {
   validationExample,
   ValidationResponse,
   WhetherHub,
-} from './cluster-info.ts'
+} from './cluster-info-wire.ts'
 import {
   accessConfigFaults,
   CheckOptions,
@@ -92,7 +92,8 @@ export const clusterExists = v2Route({
   method: 'GET',
   path: '/clustersv2/{owner}/{cluster}/exist',
   summary: 'Check whether an account has a cluster with the name',
-  description: 'The name need not be valid: the response is 200 with `false` for a name that no cluster of the account has.',
+  description:
+    'The name need not be valid: the response is 200 with `false` for a name that no cluster of the account has.',
   access: requires('can_list_clusters', ownerInPath),
   ok: json(200, ClusterExists, { exist: true }),
 })
@@ -116,8 +117,8 @@ export const validateImport = ownerRoute({
   path: '/clustersv2/{owner}/validate',
   summary: 'Check whether a cluster can be imported',
   description:
-    'Connects with the access config and checks the name and the cluster against those of the account, field by field. ' +
-    'Nothing is stored. A field that does not permit the import is part of the response and not a refusal.',
+    'Connects with the access config and checks the name and the cluster against those of the account, field by ' +
+    'field. Nothing is stored. A field that does not permit the import is part of the response and not a refusal.',
   access: requires('can_import_clusters', ownerInPath),
   query: OperationQuery,
   body: body(ImportOptions, importExample),

@@ -41,8 +41,8 @@ export const getTask = taskRoute({
   path: '/tasks/{id}',
   summary: 'Get a task',
   description:
-    'Returns the present state of one of your own tasks, or of a task of an account in which you may connect to clusters. ' +
-    'Another task is 404.',
+    'Returns the present state of one of your own tasks, or of a task of an account in which you may connect to ' +
+    'clusters. Another task is 404.',
   ok: json(200, TaskWire, taskExample),
 })
 

@@ -118,7 +118,10 @@ export type EditorRemoval = t.TypeOf<typeof EditorRemoval>
 
 const ResourceFile = answer(
   {
-    filename: described(t.string, 'The name of the file: the kind of the object and, where needed, its name and API group.'),
+    filename: described(
+      t.string,
+      'The name of the file: the kind of the object and, where needed, its name and API group.',
+    ),
     key: described(optional(t.string), 'The key of the object in a model; absent for a custom resource definition.'),
     data: described(t.string, 'The content of the file: the object as YAML or JSON.'),
   },
