@@ -73,6 +73,7 @@ export const getNamed = listRoute({
   method: 'GET',
   path: '/orgs/{orgname}/chartrepositories/{repository}',
   summary: 'Get a named chart repository, without its credentials',
+  description: `${accountWords}\`credentials\` names the stored credentials; their values are never returned.`,
   params: RepositoryPath,
   ok: versioned(200, NamedChartRepository, namedExample),
   failures: [ChartRepositoryMissing],
@@ -118,6 +119,8 @@ export const listNamedVersions = chartsRoute({
   method: 'GET',
   path: '/orgs/{orgname}/chartrepositories/{repository}/charts/{chart}/versions',
   summary: 'List the versions of a chart of a named repository, newest first',
+  description:
+    'Requests the index or the registry with the stored credentials. Returns 404 for a chart that it does not have.',
   params: RepositoryChartPath,
   ok: json(200, t.readonlyArray(ChartVersion), [versionExample]),
 })

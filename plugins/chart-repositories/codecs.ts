@@ -1,40 +1,110 @@
 import * as t from 'io-ts'
 import { path } from '../kit/access.ts'
-import { answer, freeText, Instant, InstantText, noted, optional, PathName, request, textLines } from '../kit/codecs.ts'
+import {
+  answer,
+  described,
+  freeText,
+  Instant,
+  InstantText,
+  optional,
+  PathName,
+  request,
+  textLines,
+} from '../kit/codecs.ts'
 
-const secretNote = (description: string) => ({ type: 'string', description: `${description} Stored encrypted and never returned. An empty string removes it.` })
 const claim = {
-  url: optional(freeText(512, 1)),
-  plain_http: optional(t.boolean),
-  description: optional(textLines(1000)),
-  username: optional(freeText(255)),
-  password: optional(noted(freeText(4096), secretNote('With `username`.'))),
-  token: optional(noted(freeText(8192), secretNote('A bearer token, instead of a user name.'))),
-  ca: optional(noted(freeText(65_536), { type: 'string', description: 'Certificates in PEM that are trusted instead of the usual authorities. An empty string removes them.' })),
-  certificate: optional(noted(freeText(65_536), { type: 'string', description: 'Client certificate in PEM, with `key`. An empty string removes it.' })),
-  key: optional(noted(freeText(65_536), secretNote('Private key of `certificate`, in PEM.'))),
+  url: described(
+    optional(freeText(512, 1)),
+    'The https:// or oci:// address of the repository without a user name, at most 512 characters; unchanged if ' +
+      'it is absent.',
+  ),
+  plain_http: described(
+    optional(t.boolean),
+    'Whether a registry (oci://) is reached without TLS; false by default, and unchanged if it is absent from a ' +
+      'change.',
+  ),
+  description: described(
+    optional(textLines(1000)),
+    'What the repository is, for people, at most 1,000 characters; empty by default, and unchanged if it is ' +
+      'absent from a change.',
+  ),
+  username: described(
+    optional(freeText(255)),
+    'The user name for the repository, without a colon, at most 255 characters; none by default. An empty string ' +
+      'removes it.',
+  ),
+  password: described(
+    optional(freeText(4096)),
+    'The password of `username`, at most 4,096 characters. It is stored encrypted and never returned. An empty ' +
+      'string removes it.',
+  ),
+  token: described(
+    optional(freeText(8192)),
+    'A bearer token instead of a user name, at most 8,192 characters. It is stored encrypted and never returned. ' +
+      'An empty string removes it.',
+  ),
+  ca: described(
+    optional(freeText(65_536)),
+    'Certificates in PEM that are trusted instead of the usual authorities, at most 65,536 characters; none by ' +
+      'default. An empty string removes them.',
+  ),
+  certificate: described(
+    optional(freeText(65_536)),
+    'A client certificate in PEM, sent together with `key`, at most 65,536 characters; none by default. An empty ' +
+      'string removes it.',
+  ),
+  key: described(
+    optional(freeText(65_536)),
+    'The private key of `certificate` in PEM, at most 65,536 characters. It is stored encrypted and never ' +
+      'returned. An empty string removes it.',
+  ),
 }
 
-export const CreateChartRepositoryOption = request({ ...claim, name: freeText(63, 1), url: freeText(512, 1) }, 'CreateChartRepositoryOption')
+export const CreateChartRepositoryOption = request(
+  {
+    ...claim,
+    name: described(
+      freeText(63, 1),
+      'The name of the repository in its account: 1 to 63 lower-case letters, digits and hyphens, a letter or digit ' +
+        'first and last.',
+    ),
+    url: described(
+      freeText(512, 1),
+      'The https:// or oci:// address of the repository without a user name, at most 512 characters.',
+    ),
+  },
+  'CreateChartRepositoryOption',
+)
 export const EditChartRepositoryOption = request(claim, 'EditChartRepositoryOption')
 
 /** A named repository. Only the names of its credentials are shown. */
 export const NamedChartRepository = answer(
   {
-    name: t.string,
-    url: t.string,
-    plain_http: t.boolean,
-    description: t.string,
-    username: t.string,
-    credentials: noted(t.readonlyArray(t.string), { description: 'Which credentials are stored: `password`, `token`, `ca`, `certificate`.' }),
-    created_at: Instant,
-    updated_at: Instant,
+    name: described(t.string, 'The name of the repository in its account.'),
+    url: described(t.string, 'The address of the repository, without a slash at its end.'),
+    plain_http: described(t.boolean, 'Whether a registry (oci://) is reached without TLS.'),
+    description: described(t.string, 'What the repository is, for people; may be empty.'),
+    username: described(t.string, 'The user name for the repository; empty if there is none.'),
+    credentials: described(
+      t.readonlyArray(t.string),
+      'Which credentials are stored: `password`, `token`, `ca`, `certificate`; empty if none is.',
+    ),
+    created_at: described(Instant, 'The time of the creation, RFC 3339.'),
+    updated_at: described(Instant, 'The time of the last change, RFC 3339.'),
   },
   'NamedChartRepository',
 )
 
 /** A repository that the caller may install from. `owner` is the account that holds it under this name. */
-export const ChartRepositoryEntry = answer({ name: t.string, url: t.string, username: optional(t.string), owner: t.string }, 'ChartRepositoryEntry')
+export const ChartRepositoryEntry = answer(
+  {
+    name: described(t.string, 'The name of the repository in its account.'),
+    url: described(t.string, 'The address of the repository, without a slash at its end.'),
+    username: described(optional(t.string), 'The user name for the repository; absent if there is none.'),
+    owner: described(t.string, 'The name of the user or organization that has the repository.'),
+  },
+  'ChartRepositoryEntry',
+)
 
 const text = optional(t.string)
 const texts = optional(t.readonlyArray(t.string))
@@ -42,31 +112,66 @@ const texts = optional(t.readonlyArray(t.string))
 /** The facts of a version in an index or a registry. Missing facts are absent. */
 export const ChartVersion = answer(
   {
-    name: t.string,
-    version: t.string,
-    description: text,
-    apiVersion: text,
-    appVersion: text,
-    kubeVersion: text,
-    type: text,
-    deprecated: optional(t.boolean),
-    icon: noted(text, { type: 'string', description: 'As in the chart; this service does not fetch it.' }),
-    home: text,
-    keywords: texts,
-    sources: texts,
-    urls: texts,
+    name: described(t.string, 'The name of the chart.'),
+    version: described(t.string, 'The version of the chart, as its repository states it.'),
+    description: described(text, 'What the chart is, for people; absent if it does not say.'),
+    apiVersion: described(text, 'The version of the format of the chart, as `v2`; absent if it is not stated.'),
+    appVersion: described(text, 'The version of the application that the chart installs; absent if it is not stated.'),
+    kubeVersion: described(
+      text,
+      'The range of the versions of Kubernetes that the chart requires; absent if it requires none.',
+    ),
+    type: described(text, 'The type of the chart: `application` or `library`; absent if it is not stated.'),
+    deprecated: described(optional(t.boolean), 'True for a deprecated chart; absent otherwise.'),
+    icon: described(
+      text,
+      'The address of the icon, as in the chart; this service does not fetch it. Absent if there is none.',
+    ),
+    home: described(text, 'The address of the home page; absent if there is none.'),
+    keywords: described(texts, 'The keywords of the chart; absent if there are none.'),
+    sources: described(texts, 'The addresses of the source code; absent if there are none.'),
+    urls: described(texts, 'The addresses of the archive, as in the index; absent if there are none.'),
     // The text of the index or the registry, unchanged.
-    created: optional(InstantText),
-    digest: text,
+    created: described(
+      optional(InstantText),
+      'The time at which the version was published, as the index states it; absent if it does not.',
+    ),
+    digest: described(text, 'The digest of the archive, as the index states it; absent if it does not.'),
   },
   'ChartVersion',
 )
 
-export const AccountPath = request({ orgname: PathName }, 'ChartRepositoryAccountPath')
-export const RepositoryPath = request({ orgname: PathName, repository: PathName }, 'ChartRepositoryPath')
-export const RepositoryChartPath = request({ orgname: PathName, repository: PathName, chart: PathName }, 'ChartRepositoryChartPath')
-export const ChartPath = request({ name: PathName }, 'ChartNamePath')
-export const RepositoryUrlQuery = request({ url: freeText(512, 1) }, 'RepositoryUrlQuery')
+const inAccount = {
+  orgname: described(PathName, 'The organization that has the repositories, or your own user name for your own.'),
+}
+const inRepository = {
+  ...inAccount,
+  repository: described(PathName, 'The name of the repository in its account.'),
+}
+export const AccountPath = request(inAccount, 'ChartRepositoryAccountPath')
+export const RepositoryPath = request(inRepository, 'ChartRepositoryPath')
+export const RepositoryChartPath = request(
+  {
+    ...inRepository,
+    chart: described(PathName, 'The name of the chart in the named repository.'),
+  },
+  'ChartRepositoryChartPath',
+)
+export const ChartPath = request(
+  {
+    name: described(PathName, 'The name of the chart in the repository at `url`.'),
+  },
+  'ChartNamePath',
+)
+export const RepositoryUrlQuery = request(
+  {
+    url: described(
+      freeText(512, 1),
+      'The address of a repository that `GET /chartrepositories` lists for you, at most 512 characters.',
+    ),
+  },
+  'RepositoryUrlQuery',
+)
 
 export const accountInPath = { type: 'account', name: path('orgname') } as const
 

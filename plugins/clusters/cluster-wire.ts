@@ -7,7 +7,8 @@ import type { Cluster } from '../../core/clusters/types.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'
 import { unixSeconds } from '../../core/kernel/clock.ts'
 import { Instant } from '../kit/codecs.ts'
-import type { ClusterInfo, ClusterInfoModel, ClusterMetadata, ImportClusterOption, ImportOptions, ReconfigureOptions, ValidationResponse } from './codecs.ts'
+import type { ClusterInfo, ClusterInfoModel, ClusterMetadata, ValidationResponse } from './cluster-info-wire.ts'
+import type { ImportClusterOption, ImportOptions, ReconfigureOptions } from './codecs.ts'
 
 const statusOf = ({ status: { phase, reason, message }, managers }: Cluster) => ({
   phase,

@@ -40,6 +40,7 @@ import { TasksToken } from '../../core/tasks/ports.ts'
 import { objectIdOf } from '../kit/access.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
+import { ClusterInfoModel } from './cluster-info-wire.ts'
 import { componentsOf, reconfigureWish, toClaim, toClusterInfo, toClusterInfoModel, toClusterMetadata, toValidationResponse, updateWish } from './cluster-wire.ts'
 import {
   checkCluster,
@@ -62,7 +63,6 @@ import {
   updateCluster,
   validateImport,
 } from './clusters.routes.ts'
-import { ClusterInfoModel } from './codecs.ts'
 
 const idOf = ({ grant }: { readonly grant: AccessGrant }): ClusterId => objectIdOf(grant)
 const ownerOf = (grant: AccessGrant) => ({ name: grant.objectName, isOrganization: grant.orgId !== undefined })

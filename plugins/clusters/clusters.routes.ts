@@ -20,34 +20,36 @@ import { FreeObjectCodec, ResponseIdQuery, taskExample, TaskResponse } from '../
 import { empty, json, list } from '../kit/reply.ts'
 import { body, defineRoute, routesOf } from '../kit/route.ts'
 import {
+  ClusterExists,
+  ClusterInfo,
+  ClusterInfoModel,
+  ClusterMetadata,
+  importExample,
+  listedCluster,
+  singleCluster,
+  validationExample,
+  ValidationResponse,
+  WhetherHub,
+} from './cluster-info-wire.ts'
+import {
   accessConfigFaults,
   CheckOptions,
   ClientConfigQuery,
-  ClusterExists,
   ClusterIdPath,
-  ClusterInfo,
-  ClusterInfoModel,
   clusterInPath,
   ClusterListQuery,
-  ClusterMetadata,
   ClusterPath,
   ConnectOptions,
   HubInfoQuery,
   ImportClusterOption,
-  importExample,
   ImportOptions,
-  listedCluster,
   OperationQuery,
   ownerInPath,
   OwnerPath,
   ReconfigureOptions,
   RemovalOptions,
   RemoveQuery,
-  singleCluster,
   UserClustersQuery,
-  validationExample,
-  ValidationResponse,
-  WhetherHub,
 } from './codecs.ts'
 
 const v1 = 'Cluster Management v1'
@@ -90,6 +92,8 @@ export const clusterExists = v2Route({
   method: 'GET',
   path: '/clustersv2/{owner}/{cluster}/exist',
   summary: 'Check whether an account has a cluster with the name',
+  description:
+    'The name need not be valid: the response is 200 with `false` for a name that no cluster of the account has.',
   access: requires('can_list_clusters', ownerInPath),
   ok: json(200, ClusterExists, { exist: true }),
 })
@@ -112,6 +116,9 @@ export const validateImport = ownerRoute({
   method: 'POST',
   path: '/clustersv2/{owner}/validate',
   summary: 'Check whether a cluster can be imported',
+  description:
+    'Connects with the access config and checks the name and the cluster against those of the account, field by ' +
+    'field. Nothing is stored. A field that does not permit the import is part of the response and not a refusal.',
   access: requires('can_import_clusters', ownerInPath),
   query: OperationQuery,
   body: body(ImportOptions, importExample),
@@ -146,6 +153,7 @@ export const getCluster = v1Route({
   method: 'GET',
   path: '/clusters/{owner}/{cluster}',
   summary: 'Get a cluster in its last known state',
+  description: 'The state is that of the last check; the cluster is not contacted. The route `status` checks it now.',
   access: requires('can_view', clusterInPath),
   ok: json(200, ClusterInfoModel, singleCluster),
   failures: [ClusterMissing],
@@ -255,6 +263,7 @@ export const consoleListClusters = defineRoute({
   method: 'GET',
   path: '/accounts/admin/clusters',
   summary: 'List the clusters of all accounts, by owner and name',
+  description: 'Requires a site admin. The states are those of the last checks; no cluster is contacted.',
   tag: 'Administration',
   access: siteAdmin,
   scope: read('admin'),
@@ -294,6 +303,7 @@ export const hasHub = accountRoute({
   method: 'GET',
   path: '/clustersv2/{owner}/has-hub',
   summary: 'Check whether an account has a hub',
+  description: 'A hub is a cluster that served the API of managed clusters at its last check; no cluster is contacted.',
   access: requires('can_list_clusters', ownerInPath),
   ok: json(200, WhetherHub, { 'has-hub': true }),
 })

@@ -1,14 +1,9 @@
 import * as t from 'io-ts'
-import { clusterPhases, phaseReasons } from '../../core/clusters/types.ts'
 import { path } from '../kit/access.ts'
 import {
-  answer,
-  FreeObjectCodec,
+  described,
   freeText,
-  Instant,
-  int32,
   listOf,
-  noted,
   oneOf,
   optional,
   PathName,
@@ -24,10 +19,23 @@ const AccessConfig = freeText(256 * 1024)
 const Label = patternText(/^[a-z0-9]?[a-z0-9-]{0,62}$/, 63, 'a DNS label of at most 63 characters, or nothing')
 const Identifier = patternText(/^[\x21-\x7e]*$/, 64, 'an identifier of at most 64 visible characters, or nothing')
 
-export const OwnerPath = request({ owner: PathName }, 'OwnerPath')
+/** Parts of paths that lead to a cluster. */
+export const inOwner = {
+  owner: described(PathName, 'The user or organization that owns the cluster, by name.'),
+}
+export const inCluster = {
+  ...inOwner,
+  cluster: described(PathName, 'The name of the cluster in the account of its owner.'),
+}
+export const OwnerPath = request(inOwner, 'OwnerPath')
 export const ownerInPath = { type: 'account', name: path('owner') } as const
-export const ClusterIdPath = request({ clusterID: PathName }, 'ClusterIdPath')
-export const ClusterPath = request({ owner: PathName, cluster: PathName }, 'ClusterPath')
+export const ClusterIdPath = request(
+  {
+    clusterID: described(PathName, 'The UID of the namespace kube-system of the cluster.'),
+  },
+  'ClusterIdPath',
+)
+export const ClusterPath = request(inCluster, 'ClusterPath')
 export const clusterInPath = { type: 'cluster', account: path('owner'), name: path('cluster') } as const
 /** The cluster as a hub, with the relations of hubs. */
 export const hubInPath = { type: 'hub', account: path('owner'), name: path('cluster') } as const
@@ -36,245 +44,290 @@ export const hubInPath = { type: 'hub', account: path('owner'), name: path('clus
 export const accessConfigFaults = { ClusterUnreachable: 422, CredentialRefused: 422 } as const
 
 export const basicInfoProps = {
-  displayName: optional(freeText(255)),
-  ownerID: optional(SafeInteger),
-  managerID: optional(SafeInteger),
-  userID: optional(SafeInteger),
-  clusterUID: optional(Identifier),
-  hubClusterID: optional(Identifier),
-  infraNamespace: optional(Label),
-  impersonateUsers: optional(t.boolean),
+  displayName: described(
+    optional(freeText(255)),
+    'The name of the cluster for people, at most 255 characters; an import takes `name` if it is absent or empty, ' +
+      'a change keeps the present one.',
+  ),
+  ownerID: described(
+    optional(SafeInteger),
+    'The id of the account in the path; absent or 0 if it is not stated, and refused if it is another account.',
+  ),
+  managerID: described(optional(SafeInteger), 'Accepted for compatibility and ignored.'),
+  userID: described(optional(SafeInteger), 'Accepted for compatibility and ignored.'),
+  clusterUID: described(
+    optional(Identifier),
+    'The UID of the namespace kube-system of the cluster; absent or empty if it is not stated, and refused if the ' +
+      'cluster has another one.',
+  ),
+  hubClusterID: described(
+    optional(Identifier),
+    'The UID of the hub that manages the cluster; absent or empty if none does or it is not known.',
+  ),
+  infraNamespace: described(
+    optional(Label),
+    'The namespace of the infrastructure of the cluster, a DNS label of at most 63 characters; empty by default ' +
+      'at an import, unchanged if absent from a change.',
+  ),
+  impersonateUsers: described(
+    optional(t.boolean),
+    'Whether each request through the proxy impersonates the caller; false by default at an import, unchanged if ' +
+      'absent from a change.',
+  ),
 }
-const BasicInfo = request({ name: optional(freeText(255)), ...basicInfoProps }, 'BasicInfo')
+const BasicInfo = request(
+  {
+    name: described(
+      optional(freeText(255)),
+      'The name of the cluster in its account, a DNS label of at most 63 characters; required for an import, and ' +
+        'the present name or absent in a change.',
+    ),
+    ...basicInfoProps,
+  },
+  'BasicInfo',
+)
 
 export const ProviderOptions = request(
   {
-    name: optional(freeText(64)),
-    credential: optional(freeText(253)),
-    managedAuthMode: optional(oneOf('IRSA', 'PodIdentity')),
-    clusterID: optional(patternText(/^[\x20-\x7e]*$/, 255, 'text of visible characters')),
-    project: optional(freeText(128)),
-    region: optional(freeText(128)),
-    resourceGroup: optional(freeText(128)),
-    accessConfig: optional(AccessConfig),
+    name: described(
+      optional(freeText(64)),
+      'The hosting provider, a value of `provider` of an answer in any case; if it is absent or unknown, it is ' +
+        'found by what the nodes of the cluster say.',
+    ),
+    credential: described(
+      optional(freeText(253)),
+      'The name of a stored cloud credential; accepted for compatibility and ignored.',
+    ),
+    managedAuthMode: described(
+      optional(oneOf('IRSA', 'PodIdentity')),
+      'The way in which workloads get rights at the cloud provider; accepted for compatibility and ignored.',
+    ),
+    clusterID: described(
+      optional(patternText(/^[\x20-\x7e]*$/, 255, 'text of visible characters')),
+      'The id of the cluster at its provider, at most 255 characters; empty by default.',
+    ),
+    project: described(
+      optional(freeText(128)),
+      'The project or subscription of the cluster at its provider; if it is absent or empty, it is found by what ' +
+        'the nodes of the cluster say.',
+    ),
+    region: described(
+      optional(freeText(128)),
+      'The location of the cluster at its provider; if it is absent or empty, it is found by what the nodes of ' +
+        'the cluster say.',
+    ),
+    resourceGroup: described(
+      optional(freeText(128)),
+      'The resource group of the cluster at its provider; accepted for compatibility and ignored.',
+    ),
+    accessConfig: described(
+      optional(AccessConfig),
+      'The text of a kubeconfig with a token or a client certificate inline, at most 262,144 characters; it is ' +
+        'encrypted at rest and never returned.',
+    ),
   },
   'ProviderOptions',
 )
 
-const FeatureSet = request({ name: optional(freeText(253)), features: optional(listOf(freeText(253), 500)) }, 'FeatureSet')
+const FeatureSet = request(
+  {
+    name: described(optional(freeText(253)), 'The name of the feature set.'),
+    features: described(
+      optional(listOf(freeText(253), 500)),
+      'The names of the features of the set, at most 500; none by default.',
+    ),
+  },
+  'FeatureSet',
+)
 
 export const ComponentOptions = request(
   {
-    gitopsEngine: optional(t.boolean),
-    featureSets: optional(listOf(FeatureSet, 100)),
-    allFeatures: optional(t.boolean),
-    clusterProfile: optional(freeText(253)),
-    monitoringClusterName: optional(freeText(253)),
-    spokeComponent: optional(t.boolean),
+    gitopsEngine: described(
+      optional(t.boolean),
+      'Whether to add the add-on of the GitOps engine to a spoke; false by default. Without a hub nothing is ' +
+        'installed, and the task says so.',
+    ),
+    featureSets: described(
+      optional(listOf(FeatureSet, 100)),
+      'The feature sets that are asked for, at most 100; none by default. They are not installed by this request, ' +
+        'and the task says so.',
+    ),
+    allFeatures: described(
+      optional(t.boolean),
+      'Whether all features are asked for; false by default. They are not installed by this request, and the task ' +
+        'says so.',
+    ),
+    clusterProfile: described(
+      optional(freeText(253)),
+      'The profile of a spoke, 1 to 60 characters: the spoke is put into the cluster set `cp-` and the profile. ' +
+        'No set if it is absent or empty; ignored without a hub.',
+    ),
+    monitoringClusterName: described(
+      optional(freeText(253)),
+      'The cluster that monitors the new one; it is not used, and the import of a spoke warns if it is sent.',
+    ),
+    spokeComponent: described(
+      optional(t.boolean),
+      'Whether a removed cluster leaves its hub first; false by default, and ignored by other requests than a removal.',
+    ),
   },
   'ComponentOptions',
 )
 
-export const CheckOptions = request({ basicInfo: optional(BasicInfo), provider: optional(ProviderOptions) }, 'CheckOptions')
+export const CheckOptions = request(
+  {
+    basicInfo: described(optional(BasicInfo), 'What the caller states of the cluster.'),
+    provider: described(
+      optional(ProviderOptions),
+      'The hosting provider of the cluster, and the access config with which the cluster is read.',
+    ),
+  },
+  'CheckOptions',
+)
 export const ImportOptions = request(
-  { basicInfo: optional(BasicInfo), provider: optional(ProviderOptions), components: optional(ComponentOptions) },
+  {
+    basicInfo: described(optional(BasicInfo), 'The name of the cluster, and what else the caller states of it.'),
+    provider: described(
+      optional(ProviderOptions),
+      'The hosting provider of the cluster, and the access config; a conversion to a spoke uses the stored access ' +
+        'config instead.',
+    ),
+    components: described(optional(ComponentOptions), 'The components that are asked for; none by default.'),
+  },
   'ImportOptions',
 )
 export const ConnectOptions = request(
   {
-    name: optional(freeText(255)),
-    credential: optional(freeText(253)),
-    accessConfig: optional(AccessConfig),
+    name: described(
+      optional(freeText(255)),
+      'The name of the cluster in the path; absent or empty if it is not stated.',
+    ),
+    credential: described(
+      optional(freeText(253)),
+      'The name of a stored cloud credential, which is refused unless it is absent or empty: it cannot connect a ' +
+        'cluster.',
+    ),
+    accessConfig: described(
+      optional(AccessConfig),
+      'The text of a kubeconfig that leads to this cluster, at most 262,144 characters; if it is absent or empty, ' +
+        'the stored credential is tried again.',
+    ),
     // The spelling of other clients of this interface.
-    kubeConfig: optional(AccessConfig),
-    kubeconfig: optional(AccessConfig),
+    kubeConfig: described(
+      optional(AccessConfig),
+      'Another name of `accessConfig`; if several are sent, they must be equal.',
+    ),
+    kubeconfig: described(
+      optional(AccessConfig),
+      'Another name of `accessConfig` in lower case; if several are sent, they must be equal.',
+    ),
   },
   'ConnectOptions',
 )
-export const ReconfigureOptions = request({ basicInfo: optional(BasicInfo), components: optional(ComponentOptions) }, 'ReconfigureOptions')
-export const RemovalOptions = request({ name: optional(freeText(255)), components: optional(ComponentOptions) }, 'RemovalOptions')
+export const ReconfigureOptions = request(
+  {
+    basicInfo: described(optional(BasicInfo), 'The fields to change; absent fields keep their value.'),
+    components: described(
+      optional(ComponentOptions),
+      'The components that are asked for; none is installed, and the task says so.',
+    ),
+  },
+  'ReconfigureOptions',
+)
+export const RemovalOptions = request(
+  {
+    name: described(
+      optional(freeText(255)),
+      'The name of the cluster in the path; absent or empty if it is not stated, and refused if it is another name.',
+    ),
+    components: described(optional(ComponentOptions), 'What else is removed: only `spokeComponent` is used.'),
+  },
+  'RemovalOptions',
+)
 export const ImportClusterOption = request(
-  { displayName: optional(freeText(255)), name: optional(freeText(255)), provider: freeText(64), accessConfig: AccessConfig },
+  {
+    displayName: described(
+      optional(freeText(255)),
+      'The name of the cluster for people, at most 255 characters; unchanged if it is absent or empty.',
+    ),
+    name: described(
+      optional(freeText(255)),
+      'The name of the cluster in the path; absent or empty if it is not stated, and refused if it is another name.',
+    ),
+    provider: described(
+      freeText(64),
+      'The hosting provider, a value of `provider` of an answer in any case; the present one is kept if it is unknown.',
+    ),
+    accessConfig: described(
+      AccessConfig,
+      'The text of a kubeconfig that leads to this cluster, at most 262,144 characters; it replaces the stored one.',
+    ),
+  },
   'ImportClusterOption',
 )
 
 export const ClientConfigQuery = request(
   {
     // The query of every route can carry an access token under this name, so any text is accepted.
-    token: optional(noted(freeText(4096), { description: '`none` for a kubeconfig with a placeholder instead of a token.' })),
-    expirationSeconds: optional(noted(queryIntFrom(60, 604_800), { description: 'A shorter life for the token than the configured one.' })),
+    token: described(
+      optional(freeText(4096)),
+      '`none` for a kubeconfig with a placeholder instead of a token; by default a token is created, and any other ' +
+        'text is the access token of the request.',
+    ),
+    expirationSeconds: described(
+      optional(queryIntFrom(60, 604_800)),
+      'A shorter life of the token than the configured one, in seconds, 60 to 604,800; the configured life by default.',
+    ),
   },
   'ClientConfigQuery',
 )
 export const HubInfoQuery = request(
-  { token: optional(noted(freeText(4096), { description: '`none` for addresses without tokens.' })) },
+  {
+    token: described(
+      optional(freeText(4096)),
+      '`none` for addresses without tokens; by default a token is created for each hub, and any other text is the ' +
+        'access token of the request.',
+    ),
+  },
   'HubInfoQuery',
 )
-export const ClusterListQuery = request({ provider: optional(freeText(64)) }, 'ClusterListQuery')
-export const UserClustersQuery = request({ all: optional(freeText(16)) }, 'UserClustersQuery')
-export const OperationQuery = request({ operation: optional(freeText(64)) }, 'OperationQuery')
-export const RemoveQuery = request({ 'response-id': optional(ResponseId), notify: optional(freeText(16)) }, 'RemoveQuery')
-
-const Response = answer({ phase: oneOf(...clusterPhases), reason: optional(oneOf(...phaseReasons)), message: optional(t.string) }, 'ClusterStatusResponse')
-const ClusterInfoStatus = answer(
+export const ClusterListQuery = request(
   {
-    phase: oneOf(...clusterPhases),
-    reason: optional(oneOf(...phaseReasons)),
-    message: optional(t.string),
-    clusterManagers: t.array(t.string),
-    clusterAPI: FreeObjectCodec,
-    response: Response,
+    provider: described(
+      optional(freeText(64)),
+      'Only clusters of this hosting provider, in any case; all clusters if it is absent or empty, and none if it ' +
+        'is unknown.',
+    ),
   },
-  'ClusterInfoStatus',
+  'ClusterListQuery',
 )
-
-const flat = {
-  id: SafeInteger,
-  displayName: t.string,
-  name: t.string,
-  uid: t.string,
-  ownerID: SafeInteger,
-  managerID: SafeInteger,
-  externalID: t.string,
-  hubClusterName: t.string,
-  hubClusterUID: t.string,
-  hubClusterOwnerName: t.string,
-  clusterSetName: t.string,
-  ownerName: t.string,
-  provider: t.string,
-  vendor: t.string,
-  infraNamespace: t.string,
-  isMonitoringCluster: t.boolean,
-  endpoint: t.string,
-  location: t.string,
-  project: t.string,
-  kubernetesVersion: t.string,
-  nodeCount: int32(0),
-  createdAt: Instant,
-  age: t.string,
-  clusterManagers: t.array(t.string),
-  isCapiClusterUpgradeable: t.boolean,
-  status: ClusterInfoStatus,
-}
-
-/** One element of a list: the flat form. */
-export const ClusterInfo = answer(flat, 'ClusterInfo')
-/** A single cluster: the flat form and the orchestrator's form of the same facts. */
-export const ClusterInfoModel = answer({ ...flat, metadata: FreeObjectCodec, spec: FreeObjectCodec }, 'ClusterInfoModel')
-
-const FieldValidation = answer({ valid: t.boolean, reason: t.string }, 'FieldValidation')
-export const ClusterMetadata = answer(
+export const UserClustersQuery = request(
   {
-    uid: t.string,
-    name: t.string,
-    displayName: t.string,
-    provider: t.string,
-    ownerID: t.string,
-    ownerType: t.string,
-    apiEndpoint: t.string,
-    caBundle: t.string,
-    managerID: t.string,
-    hubClusterID: t.string,
-    cloudServiceAuthMode: t.string,
-    mode: oneOf('prod', 'qa', 'staging', 'dev'),
+    all: described(
+      optional(freeText(16)),
+      '`true` to list also the clusters of every organization in which you may view them; any other value is the ' +
+        'default, your own account only.',
+    ),
   },
-  'ClusterMetadata',
+  'UserClustersQuery',
 )
-export const ValidationResponse = answer(
+export const OperationQuery = request(
   {
-    alreadyImported: t.boolean,
-    displayName: FieldValidation,
-    clusterId: FieldValidation,
-    gitopsEngine: FreeObjectCodec,
-    message: t.string,
-    availableFeatureSets: FreeObjectCodec,
-    clusterAPI: FreeObjectCodec,
-    clusterMetadata: ClusterMetadata,
-    monitoringClusterList: t.array(t.string),
+    operation: described(
+      optional(freeText(64)),
+      'The purpose of the request, as `re-connect`; accepted for compatibility and ignored.',
+    ),
   },
-  'ValidationResponse',
+  'OperationQuery',
 )
-export const ClusterExists = answer({ exist: t.boolean }, 'ClusterExists')
-export const WhetherHub = answer({ 'has-hub': t.boolean }, 'WhetherHub')
-
-/** A cluster as lists show it. */
-export const listedCluster = {
-  id: 31,
-  displayName: 'Production, Frankfurt',
-  name: 'prod-fra',
-  uid: '0b9c6f1e-6d1f-4c58-9f0e-6f2f6d0f4f11',
-  ownerID: 7,
-  managerID: 0,
-  externalID: '',
-  hubClusterName: '',
-  hubClusterUID: '',
-  hubClusterOwnerName: '',
-  clusterSetName: '',
-  ownerName: 'acme',
-  provider: 'Generic',
-  vendor: '',
-  infraNamespace: '',
-  isMonitoringCluster: false,
-  endpoint: 'https://k8s.example.com:6443',
-  location: '',
-  project: '',
-  kubernetesVersion: 'v1.34.1',
-  nodeCount: 3,
-  createdAt: '2026-05-01T08:00:00.000Z',
-  age: '12d',
-  clusterManagers: [],
-  isCapiClusterUpgradeable: false,
-  status: { phase: 'Active', clusterManagers: [], clusterAPI: {}, response: { phase: 'Active' } },
-}
-
-export const singleCluster = {
-  ...listedCluster,
-  metadata: { name: 'prod-fra', uid: listedCluster.uid, creationTimestamp: '2026-05-01T08:00:00.000Z' },
-  spec: {
-    displayName: 'Production, Frankfurt',
-    name: 'prod-fra',
-    uid: listedCluster.uid,
-    ownerID: 7,
-    externalID: '',
-    ownerName: 'acme',
-    provider: 'Generic',
-    endpoint: 'https://k8s.example.com:6443',
-    location: '',
-    project: '',
-    kubernetesVersion: 'v1.34.1',
-    nodeCount: 3,
-    createdAt: 1777622400,
-    age: '12d',
+export const RemoveQuery = request(
+  {
+    'response-id': described(
+      optional(ResponseId),
+      'The name of the task that the request starts, chosen by the client: the last word of `subject`, 1 to 64 ' +
+        'characters; a new UUID by default.',
+    ),
+    notify: described(optional(freeText(16)), 'Whether to notify the members; accepted and ignored.'),
   },
-}
-
-export const importExample = {
-  basicInfo: { name: 'prod-fra', displayName: 'Production, Frankfurt' },
-  provider: { name: 'Generic', accessConfig: 'apiVersion: v1\nkind: Config\n...' },
-  components: { gitopsEngine: false, allFeatures: false, featureSets: [] },
-}
-
-export const validationExample = {
-  alreadyImported: false,
-  displayName: { valid: true, reason: '' },
-  clusterId: { valid: true, reason: '' },
-  gitopsEngine: {},
-  message: 'The cluster can be imported.',
-  availableFeatureSets: {},
-  clusterAPI: {},
-  clusterMetadata: {
-    uid: listedCluster.uid,
-    name: 'prod-fra',
-    displayName: 'Production, Frankfurt',
-    provider: 'Generic',
-    ownerID: '7',
-    ownerType: 'org',
-    apiEndpoint: 'https://k8s.example.com:6443',
-    caBundle: '',
-    managerID: '',
-    hubClusterID: '',
-    cloudServiceAuthMode: '',
-    mode: 'prod',
-  },
-  monitoringClusterList: [],
-}
+  'RemoveQuery',
+)

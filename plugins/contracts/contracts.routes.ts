@@ -6,7 +6,7 @@ import {
   ContractNotUsable,
   ContractRequestInvalid,
 } from '../../core/contracts/ports.ts'
-import { ClusterInfo } from '../clusters/codecs.ts'
+import { ClusterInfo } from '../clusters/cluster-info-wire.ts'
 import { requires, requiresWithin } from '../kit/access.ts'
 import { listOf } from '../kit/codecs.ts'
 import { empty, json, list } from '../kit/reply.ts'

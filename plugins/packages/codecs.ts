@@ -2,15 +2,33 @@ import * as t from 'io-ts'
 import { completedSource } from '../../core/packages/types.ts'
 import type { ChartRef } from '../../core/packages/types.ts'
 import { path } from '../kit/access.ts'
-import { answer, FreeObjectCodec, freeText, noted, optional, patternText, PathName, request, SafeInteger } from '../kit/codecs.ts'
+import {
+  answer,
+  described,
+  FreeObjectCodec,
+  freeText,
+  noted,
+  optional,
+  patternText,
+  PathName,
+  request,
+  SafeInteger,
+} from '../kit/codecs.ts'
 
-export const ClusterPath = request({ owner: PathName, cluster: PathName }, 'ClusterPath')
+export const inCluster = {
+  owner: described(PathName, 'The user or organization that owns the cluster, by name.'),
+  cluster: described(PathName, 'The name of the cluster in the account of its owner.'),
+}
+export const ClusterPath = request(inCluster, 'ClusterPath')
 export const clusterInPath = { type: 'cluster', account: path('owner'), name: path('cluster') } as const
 
 const releaseNamePattern = /^[a-z0-9](?:[a-z0-9.-]{0,51}[a-z0-9])?$/
 /** A release in a path. A name that Helm does not allow does not exist. */
 export const ReleasePath = request(
-  { owner: PathName, cluster: PathName, name: patternText(releaseNamePattern, 53, 'a release name') },
+  {
+    ...inCluster,
+    name: described(patternText(releaseNamePattern, 53, 'a release name'), 'The name of the release.'),
+  },
   'ReleasePath',
 )
 
@@ -55,27 +73,57 @@ export const Format = freeText(16)
 /** A release as in Helm's own JSON. List rows omit the large fields. Keys that Helm adds are passed on. */
 export const ReleaseOut = answer(
   {
-    name: t.string,
-    namespace: t.string,
-    version: SafeInteger,
-    info: FreeObjectCodec,
-    chart: FreeObjectCodec,
-    config: optional(FreeObjectCodec),
-    manifest: optional(t.string),
-    hooks: optional(t.array(FreeObjectCodec)),
-    apply_method: optional(t.string),
+    name: described(t.string, 'The name of the release.'),
+    namespace: described(t.string, 'The namespace in which the record of the release is stored.'),
+    version: described(SafeInteger, 'The number of the revision, from 1.'),
+    info: described(
+      FreeObjectCodec,
+      'Status, times (RFC 3339) and description of the revision, in the form of Helm; a whole release also has ' +
+        'the notes.',
+    ),
+    chart: described(
+      FreeObjectCodec,
+      'The chart in the form of Helm: `metadata`, and in a whole release templates, default values and files in ' +
+        'base64.',
+    ),
+    config: described(
+      optional(FreeObjectCodec),
+      'The values that differ from the defaults of the chart; absent in rows of lists and if there are none.',
+    ),
+    manifest: described(optional(t.string), 'The objects of the revision as YAML; absent in rows of lists.'),
+    hooks: described(
+      optional(t.array(FreeObjectCodec)),
+      'The hooks of the chart, in the form of Helm; absent in rows of lists.',
+    ),
+    apply_method: described(
+      optional(t.string),
+      'How Helm 4 applies the objects: `ssa` on the server, `csa` on the client; absent in rows of lists and for ' +
+        'other versions.',
+    ),
   },
   'Release',
 )
 
 /** The source of a chart, flat: these keys are next to others in a body, or in the query of a GET. */
 export const chartSourceProps = {
-  name: freeText(250, 1),
-  version: optional(freeText(128)),
-  sourceApiGroup: optional(freeText(253)),
-  sourceKind: optional(freeText(63)),
-  sourceNamespace: optional(Namespace),
-  sourceName: freeText(2048, 1),
+  name: described(freeText(250, 1), 'The name of the chart, 1 to 250 characters.'),
+  version: described(
+    optional(freeText(128)),
+    'The version of the chart, or a range; the newest stable version if it is absent or empty.',
+  ),
+  sourceApiGroup: described(
+    optional(freeText(253)),
+    'The API group of the source; `source.toolkit.fluxcd.io` if it is absent or empty.',
+  ),
+  sourceKind: described(
+    optional(freeText(63)),
+    'The kind of the source: `HelmRepository` (the default), `ChartRepository`, `Legacy`, `Local` or `Embed`.',
+  ),
+  sourceNamespace: described(
+    optional(Namespace),
+    'The namespace of the object that is the source, for a kind of the cluster; empty by default.',
+  ),
+  sourceName: described(freeText(2048, 1), 'The name of the source, or its address, 1 to 2,048 characters.'),
 }
 export const ChartSourceFlatRef = request(chartSourceProps, 'ChartSourceFlatRef')
 export type ChartSourceFlatRef = t.TypeOf<typeof ChartSourceFlatRef>

@@ -40,6 +40,9 @@ export const getTask = taskRoute({
   method: 'GET',
   path: '/tasks/{id}',
   summary: 'Get a task',
+  description:
+    'Returns the present state of one of your own tasks, or of a task of an account in which you may connect to ' +
+    'clusters. Another task is 404.',
   ok: json(200, TaskWire, taskExample),
 })
 

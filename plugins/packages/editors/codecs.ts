@@ -4,7 +4,19 @@ import { definedFields, toWireJson } from '../../../core/kernel/json.ts'
 import type { ChartTexts } from '../../../core/packages/charts/ports.ts'
 import { plainJson } from '../../../core/packages/charts/value-tables.ts'
 import type { ObjectPrinter } from '../../../core/packages/editors/manifests.ts'
-import { answer, AnyJson, FreeObjectCodec, freeText, listOf, noted, optional, QueryBoolean, request, ResponseId } from '../../kit/codecs.ts'
+import {
+  answer,
+  AnyJson,
+  described,
+  FreeObjectCodec,
+  freeText,
+  listOf,
+  noted,
+  optional,
+  QueryBoolean,
+  request,
+  ResponseId,
+} from '../../kit/codecs.ts'
 import { YamlAnswer } from '../../kit/reply.ts'
 import { Format, looseInteger } from '../codecs.ts'
 
@@ -19,14 +31,61 @@ export const OptionsOrModel = noted(FreeObjectCodec, {
 
 /** A whole model, or `metadata` with a `patch` (RFC 6902) to the model of the installed release. */
 export const EditorApplication = t.intersection(
-  [FreeObjectCodec, request({ patch: optional(listOf(AnyJson, 1000)) }, 'EditorPatch')],
+  [FreeObjectCodec, request(
+    {
+      patch: described(
+        optional(listOf(AnyJson, 1000)),
+        'The operations (RFC 6902) that change the model of the installed release, at most 1,000; absent if the ' +
+          'body has a whole model.',
+      ),
+    },
+    'EditorPatch',
+  )],
   'EditorApplication',
 )
 
-export const FormatQuery = request({ format: optional(Format) }, 'EditorFormatQuery')
-export const ResourcesQuery = request({ format: optional(Format), skipCRDs: optional(QueryBoolean) }, 'EditorResourcesQuery')
+export const FormatQuery = request(
+  {
+    format: described(
+      optional(Format),
+      'The format of the answer: `json` or `yaml`; any other value selects the default of the route.',
+    ),
+  },
+  'EditorFormatQuery',
+)
+export const ResourcesQuery = request(
+  {
+    format: described(
+      optional(Format),
+      'The format of each file: `json` or `yaml` (the default); any other value selects the default.',
+    ),
+    skipCRDs: described(
+      optional(QueryBoolean),
+      'Whether to omit the custom resource definitions of the chart; false by default.',
+    ),
+  },
+  'EditorResourcesQuery',
+)
 export const ApplyQuery = request(
-  { 'response-id': optional(ResponseId), installCRDs: optional(QueryBoolean), wait: optional(QueryBoolean), timeout: optional(looseInteger(1, 86_400)) },
+  {
+    'response-id': described(
+      optional(ResponseId),
+      'The name of the task that the request starts, chosen by the client: the last word of `subject`, 1 to 64 ' +
+        'characters; a new UUID by default.',
+    ),
+    installCRDs: described(
+      optional(QueryBoolean),
+      'Whether to create the custom resource definitions of the chart, too; false by default.',
+    ),
+    wait: described(
+      optional(QueryBoolean),
+      'Whether the task waits until the applied objects are ready; true by default.',
+    ),
+    timeout: described(
+      optional(looseInteger(1, 86_400)),
+      'The longest time of each single wait in seconds, 1 to 86,400; 300 by default.',
+    ),
+  },
   'EditorApplyQuery',
 )
 
@@ -34,14 +93,68 @@ const word = optional(freeText(253))
 
 /** The subject to remove: flat, or as a model names it. */
 export const EditorRemoval = request(
-  { metadata: optional(FreeObjectCodec), group: word, version: word, name: word, kind: word, scope: word, releaseName: word, namespace: word },
+  {
+    metadata: described(
+      optional(FreeObjectCodec),
+      'The resource and the release as in a model, under `resource` and `release`; fields beside it take precedence.',
+    ),
+    group: described(word, 'The API group of the resource; empty or `core` for the core group.'),
+    version: described(word, 'The API version of the resource; by default the one that the cluster prefers.'),
+    name: described(
+      word,
+      'The name of the resource in the plural, as `deployments`; by default it is found by `kind`.',
+    ),
+    kind: described(word, 'The kind of the resource; by default it is found by `name`.'),
+    scope: described(
+      word,
+      'The scope of the resource, `Namespaced` or `Cluster`; by default the one that the cluster states.',
+    ),
+    releaseName: described(word, 'The name of the release to remove; by default that of `metadata.release`.'),
+    namespace: described(word, 'The namespace of the release to remove; by default that of `metadata.release`.'),
+  },
   'EditorRemoval',
 )
 export type EditorRemoval = t.TypeOf<typeof EditorRemoval>
 
-const ResourceFile = answer({ filename: t.string, key: optional(t.string), data: t.string }, 'ResourceFile')
-const MissingObject = answer({ key: t.string, apiVersion: t.string, kind: t.string, namespace: t.string, name: t.string, reason: t.string }, 'MissingObject')
-export const ResourceOutput = answer({ crds: t.readonlyArray(ResourceFile), resources: t.readonlyArray(ResourceFile), missing: optional(t.readonlyArray(MissingObject)) }, 'ResourceOutput')
+const ResourceFile = answer(
+  {
+    filename: described(
+      t.string,
+      'The name of the file: the kind of the object and, where needed, its name and API group.',
+    ),
+    key: described(optional(t.string), 'The key of the object in a model; absent for a custom resource definition.'),
+    data: described(t.string, 'The content of the file: the object as YAML or JSON.'),
+  },
+  'ResourceFile',
+)
+const MissingObject = answer(
+  {
+    key: described(t.string, 'The key of the object in a model.'),
+    apiVersion: described(t.string, 'The API version of the object.'),
+    kind: described(t.string, 'The kind of the object.'),
+    namespace: described(t.string, 'The namespace of the object; empty for an object of the cluster.'),
+    name: described(t.string, 'The name of the object.'),
+    reason: described(
+      t.string,
+      'Why it is missing: `not-found` if it does not exist, `forbidden` if the cluster does not let you read it.',
+    ),
+  },
+  'MissingObject',
+)
+export const ResourceOutput = answer(
+  {
+    crds: described(
+      t.readonlyArray(ResourceFile),
+      'The custom resource definitions of the chart; empty if there are none or they are omitted.',
+    ),
+    resources: described(t.readonlyArray(ResourceFile), 'The objects, one in each file.'),
+    missing: described(
+      optional(t.readonlyArray(MissingObject)),
+      'The objects of the release that do not exist or that you may not read; absent if there are none.',
+    ),
+  },
+  'ResourceOutput',
+)
 
 const metadata = { resource: { group: 'apps', version: 'v1', name: 'deployments', kind: 'Deployment', scope: 'Namespaced' }, release: { name: 'web', namespace: 'shop' } }
 const labels = { 'app.kubernetes.io/name': 'web', 'app.kubernetes.io/instance': 'web' }

@@ -197,5 +197,6 @@ export const getDefaultDriver = driverRoute({
   method: 'GET',
   path: '/clusters/{owner}/{cluster}/helm/tiller-config/default',
   summary: 'Get the default storage driver',
+  description: 'Returns the setting that is used until another driver is set, `Secret`, with id 0 and times 0.',
   ok: json(200, ConsoleConfig, { ...driverExample, id: 0, createdUnix: 0, updatedUnix: 0 }),
 })

@@ -18,6 +18,8 @@ import {
   ReleaseRequest,
   ChartPresetFlatRef,
   FormatQuery,
+} from './codecs.ts'
+import {
   bundleViewExample,
   chosenViewExample,
   orderExample,
@@ -25,7 +27,7 @@ import {
   packageViewExample,
   presetExample,
   sourceExample,
-} from './codecs.ts'
+} from './view-examples.ts'
 
 const clusterFailures = [ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused] as const
 const chartFailures = [...clusterFailures, ChartMissing, ChartRefused, ChartSourceRefused, ChartSourceUnreachable] as const
@@ -63,6 +65,8 @@ export const getPackageView = chartRoute({
   method: 'GET',
   path: `${prefix}/packageview`,
   summary: 'Get the metadata of a chart, its values and their schema',
+  description:
+    'What the form of the chart needs. The chart is fetched from its source. JSON, or YAML with `format=yaml`.',
   body: body(ChartSourceFlatRef, sourceExample, fromQuery),
   query: FormatQuery,
   ok: orYaml(json(200, PackageView, packageViewExample)),
@@ -73,6 +77,8 @@ export const listPackageFiles = chartRoute({
   method: 'GET',
   path: `${prefix}/packageview/files`,
   summary: 'List the files of a chart',
+  description:
+    'The paths of all files in the archive of the chart, those of subcharts included, in alphabetical order.',
   body: body(ChartSourceFlatRef, sourceExample, fromQuery),
   ok: json(200, t.readonlyArray(t.string), ['Chart.yaml', 'README.md', 'templates/deployment.yaml', 'values.yaml']),
 })
