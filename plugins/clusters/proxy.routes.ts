@@ -10,7 +10,7 @@ import {
 import { isForeignPath } from '../../core/clusters/proxy/path.ts'
 import { requires } from '../kit/access.ts'
 import type { StreamRoute } from '../kit/route.ts'
-import { clusterInPath } from './codecs.ts'
+import { clusterInPath, ClusterPath } from './codecs.ts'
 
 type ProxyTag =
   | 'ProxyPathRefused'
@@ -25,6 +25,7 @@ export const proxyRoute: StreamRoute<ProxyTag> = {
   id: 'clusters.proxy',
   methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
   path: '/clusters/{owner}/{cluster}/proxy/*',
+  params: ClusterPath,
   summary: 'Send a request to the Kubernetes API of a cluster',
   description:
     'Any path of the Kubernetes API (`/api/...`, `/apis/...`, `/version`, `/openapi/...`, health checks), streamed both ways and ' +

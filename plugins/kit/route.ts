@@ -146,6 +146,8 @@ export interface StreamRoute<F extends string = string> {
   readonly methods: readonly Method[]
   /** Ends in `/*`: the exchange handles the remainder of the path. */
   readonly path: string
+  /** Describes the parameters before the wildcard. They are checked where the route finds its object. */
+  readonly params?: t.Any
   readonly summary: string
   readonly description?: string
   readonly tag: string

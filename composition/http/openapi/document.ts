@@ -60,7 +60,7 @@ export const securitySchemes = (sessionCookie: string): Readonly<Record<string, 
     description:
       'User name and password, with the one-time code in `X-OTP` if two-factor authentication is on. An access token is accepted as the password, with its owner or `x-oauth-basic` as the user name, or as the user name with the password empty or `x-oauth-basic`; routes that require the real password reject it.',
   },
-  queryToken: { type: 'apiKey', in: 'query', name: 'token', description: 'A personal access token. Logs of third parties may contain URLs: prefer a header.' },
+  queryToken: { type: 'apiKey', in: 'query', name: 'token', description: 'A personal access token, on every operation that accepts `Authorization`. Logs of third parties may contain URLs: prefer a header.' },
   queryAccessToken: { type: 'apiKey', in: 'query', name: 'access_token', description: 'The same as `token`.' },
   sessionCookie: {
     type: 'apiKey',
@@ -71,7 +71,8 @@ export const securitySchemes = (sessionCookie: string): Readonly<Record<string, 
 })
 
 const alone = (name: string): Requirement => ({ [name]: [] })
-const anyCredential = ['tokenHeader', 'bearer', 'basic', 'queryToken', 'queryAccessToken', 'sessionCookie'].map(alone)
+/** The query parameters are not among them: generated clients would send an empty one beside the header. */
+const anyCredential = ['tokenHeader', 'bearer', 'basic', 'sessionCookie'].map(alone)
 
 /** Returns the `security` of an operation. The empty requirement means that no credential is required. */
 export const securityOf = (access: Access): readonly Requirement[] => {
@@ -118,11 +119,28 @@ const describeAccess = (access: Access): object =>
 const jsonEncoding = (fields: readonly string[] = []): object =>
   fields.length === 0 ? {} : { encoding: Object.fromEntries(fields.map((name) => [name, { contentType: 'application/json' }])) }
 
+const schemaPrefix = '#/components/schemas/'
+
+/** Bytes are base64 in JSON, and a file in a form. */
+const inForm = (schema: Schema): Schema => (schema.format === 'byte' ? { ...schema, format: 'binary' } : schema)
+
+/**
+ * Returns the schema of a body that is sent as a form: a component of its own, since generators of clients take one schema in two
+ * media types for one that is always sent as a form.
+ */
+const formSchemaOf = ({ codec }: BodySpec<unknown>, registry: SchemaRegistry): Schema => {
+  const { $ref } = schemaOf(codec, registry)
+  const named = $ref === undefined ? undefined : registry.named($ref.slice(schemaPrefix.length))
+  if ($ref === undefined || named === undefined) throw new Error(`The codec "${codec.name}" is also sent as a form: it must have a name.`)
+  const properties = Object.entries(named.properties ?? {}).map(([name, property]) => [name, inForm(property)])
+  return registry.reference(`${$ref.slice(schemaPrefix.length)}Form`, codec, () => ({ ...named, properties: Object.fromEntries(properties) }))
+}
+
 const requestBodyOf = (body: BodySpec<unknown>, registry: SchemaRegistry): object => ({
   required: body.whenAbsent === undefined,
   content: {
     'application/json': { schema: schemaOf(body.codec, registry), example: body.example },
-    ...(body.orForm === true ? { 'multipart/form-data': { schema: schemaOf(body.codec, registry), ...jsonEncoding(body.jsonFields) } } : {}),
+    ...(body.orForm === true ? { 'multipart/form-data': { schema: formSchemaOf(body, registry), ...jsonEncoding(body.jsonFields) } } : {}),
   },
 })
 

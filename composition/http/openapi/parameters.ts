@@ -76,7 +76,7 @@ const described = (codec: t.Any): { readonly description?: string } => {
 const restOfPath = (mayBeEmpty: boolean) =>
   ({ description: `The rest of the path, with its slashes${mayBeEmpty ? '; it may be empty' : ''}.`, 'x-rest-of-path': true }) as const
 
-const pathParameters = (path: string, codec: t.Any | undefined, registry: SchemaRegistry): readonly Parameter[] => {
+const pathParameters = (path: string, codec: t.Any | undefined, registry: SchemaRegistry, isStream = false): readonly Parameter[] => {
   const props = propsOf(codec)
   return pathNames(path).map((name) => {
     const prop = props[name]
@@ -85,7 +85,7 @@ const pathParameters = (path: string, codec: t.Any | undefined, registry: Schema
       in: 'path',
       required: true,
       ...(prop === undefined ? {} : described(prop)),
-      ...(name === 'path' && path.endsWith('/*') ? restOfPath(codec === undefined) : {}),
+      ...(name === 'path' && path.endsWith('/*') ? restOfPath(isStream) : {}),
       schema: prop === undefined ? { type: 'string' } : schemaOf(prop, registry),
     }
   })
@@ -158,6 +158,6 @@ export const parametersOf = (route: Route, registry: SchemaRegistry): readonly P
 }
 
 export const streamParametersOf = (route: StreamRoute, registry: SchemaRegistry): readonly ParameterRef[] => [
-  ...pathParameters(route.path, undefined, registry),
+  ...pathParameters(route.path, route.params, registry, true),
   shared('Sudo'),
 ]

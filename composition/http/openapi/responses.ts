@@ -215,24 +215,28 @@ const generalStatuses = (route: Route): readonly number[] => {
 
 /** A Kubernetes Status with the platform's own keys, so that Kubernetes clients show its message. */
 const statusKeys: Readonly<Record<string, Schema>> = {
-  kind: { type: 'string', const: 'Status' },
-  apiVersion: { type: 'string', const: 'v1' },
-  metadata: { type: 'object' },
-  status: { type: 'string', const: 'Failure' },
-  message: { type: 'string' },
-  reason: { type: 'string' },
-  code: { type: 'integer' },
-  url: { type: 'string' },
-  requestId: { type: 'string' },
+  kind: { type: 'string', const: 'Status', description: 'The kind of the object, as Kubernetes names it.' },
+  apiVersion: { type: 'string', const: 'v1', description: 'The version of the kind.' },
+  metadata: { type: 'object', description: 'Always empty.' },
+  status: { type: 'string', const: 'Failure', description: 'Says that the request failed.' },
+  message: { type: 'string', description: 'Why the request failed, for people.' },
+  reason: { type: 'string', description: 'The word of Kubernetes for the status, such as `Forbidden`.' },
+  code: { type: 'integer', description: 'The status of the response.' },
+  url: { type: 'string', description: 'The page of the operation in the documentation.' },
+  requestId: { type: 'string', description: 'The id of the request in the log.' },
 }
 
 const errorSchemas: Readonly<Record<Dialect, (registry: SchemaRegistry) => Schema>> = {
   platform: (registry) => schemaOf(ErrorBody, registry),
-  marketplace: (registry) => registry.reference('ApiError', errorSchemas, () => ({ type: 'object', properties: { message: { type: 'string' } }, required: ['message'] })),
+  marketplace: (registry) => registry.reference('ApiError', errorSchemas, () => ({ type: 'object', properties: { message: { type: 'string', description: 'Why the request failed, for people.' } }, required: ['message'] })),
   metering: (registry) =>
     registry.reference('CloudAMeteringProxyErr', generalMeaning, () => ({
       type: 'object',
-      properties: { code: { type: 'string' }, message: { type: 'string' }, origErr: { type: 'object' } },
+      properties: {
+        code: { type: 'string', description: 'The code of the failure.' },
+        message: { type: 'string', description: 'Why the request failed, for people.' },
+        origErr: { type: 'object', description: 'Always empty.' },
+      },
       required: ['message'],
     })),
   kubernetes: (registry) => registry.reference('KubernetesStatus', statusKeys, () => ({ type: 'object', properties: statusKeys, required: ['kind', 'status', 'message', 'code'] })),

@@ -30,6 +30,8 @@ export interface Schema {
 export interface SchemaRegistry {
   /** Returns a reference to a named schema, which is described at its first use. Throws when two shapes have the same name. */
   reference(name: string, codec: object, describe: () => Schema): Schema
+  /** Returns a named schema that occurred before. */
+  named(name: string): Schema | undefined
   /** Returns every named schema, sorted by name. */
   all(): Readonly<Record<string, Schema>>
 }
@@ -48,6 +50,7 @@ export const makeSchemaRegistry = (): SchemaRegistry => {
       }
       return { $ref: `#/components/schemas/${name}` }
     },
+    named: (name) => schemas.get(name),
     all: () => Object.fromEntries([...schemas].sort(([a], [b]) => (a < b ? -1 : 1))),
   }
 }
