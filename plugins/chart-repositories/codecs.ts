@@ -10,9 +10,9 @@ const claim = {
   username: optional(freeText(255)),
   password: optional(noted(freeText(4096), secretNote('With `username`.'))),
   token: optional(noted(freeText(8192), secretNote('A bearer token, instead of a user name.'))),
-  ca: optional(noted(freeText(65_536), { type: 'string', description: 'Certificates in PEM that are trusted instead of the usual authorities. An empty string removes them.' })),
-  certificate: optional(noted(freeText(65_536), { type: 'string', description: 'Client certificate in PEM, with `key`. An empty string removes it.' })),
-  key: optional(noted(freeText(65_536), secretNote('Private key of `certificate`, in PEM.'))),
+  ca: optional(noted(textLines(65_536), { type: 'string', description: 'Certificates in PEM that are trusted instead of the usual authorities. An empty string removes them.' })),
+  certificate: optional(noted(textLines(65_536), { type: 'string', description: 'Client certificate in PEM, with `key`. An empty string removes it.' })),
+  key: optional(noted(textLines(65_536), secretNote('Private key of `certificate`, in PEM.'))),
 }
 
 export const CreateChartRepositoryOption = request({ ...claim, name: freeText(63, 1), url: freeText(512, 1) }, 'CreateChartRepositoryOption')

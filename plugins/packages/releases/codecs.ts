@@ -96,7 +96,7 @@ const KeyValuePair = noted(
   { type: 'object' },
 )
 
-const SetLine = freeText(64 * 1024)
+const SetLine = textLines(64 * 1024)
 const valuesProps = {
   replaceValues: optional(FreeObjectCodec),
   valuesFile: optional(freeText(512)),

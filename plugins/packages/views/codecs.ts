@@ -79,7 +79,7 @@ const PackageIn: t.Type<GivenPackage, unknown> = t.recursion('PackageIn', () =>
   ),
 )
 /** A bundle view with choices made: `selected` marks the charts and versions. */
-export const BundleViewIn = request({ ...bundleProps(listOf(PackageIn, 100)), licenseKey: optional(freeText(64 * 1024)) }, 'BundleViewIn')
+export const BundleViewIn = request({ ...bundleProps(listOf(PackageIn, 100)), licenseKey: optional(textLines(64 * 1024)) }, 'BundleViewIn')
 
 const Icon = t.intersection([t.type({ src: t.string }, 'IconSource'), t.partial({ size: t.string, type: t.string }, 'IconDetails')], 'ImageSpec')
 const Contact = t.partial({ name: t.string, url: t.string, email: t.string }, 'ContactData')
