@@ -31,7 +31,7 @@ const stopWithParent = () => {
 const runHere = () => {
   delete process.env.MOORAGE_REEXECUTED
   if (!existsSync(entry)) {
-    process.stderr.write('moorage: this package was packed without its build. Where it was packed, run: npm run build && npm pack\n')
+    process.stderr.write('moorage: this package was packed without its build. Where it was packed, run: npm pack --ignore-scripts=false\n')
     process.exit(1)
   }
   return import(pathToFileURL(entry).href).catch(orMissingPackage)

@@ -159,18 +159,21 @@ export interface PublisherDeps {
 const batch = 100
 const sweepMs = 5_000
 const firstPauseMs = 500
+const firstWaitMs = 50
+const longestWaitMs = 2_000
 /** Shorter than the time for which events belong to this process, so that no other process adopts them as lost. */
 const longestPauseMs = 8_000
 
 /**
- * Publishes committed events in order until the bus has accepted them: at once after `kick`, and with retries while the bus
- * is unreachable. An event is published once or, after a crash in between, a second time with the same id.
+ * Publishes committed events until the bus has accepted them: at once after `kick`, and with retries while the bus is unreachable. An event
+ * is sent after the bus has accepted all earlier events of its task, whichever process sent them. An event is published once or, after a crash in between, a second time with the same id.
  */
 export const makeEventPublisher = ({ outbox, bus, log }: PublisherDeps): EventPublisher => {
   let isStopped = false
   let isWanted = false
   let isTold = false
   let pauseMs = 0
+  let waitMs = 0
   let running: Promise<void> | undefined
   let retry: ReturnType<typeof setTimeout> | undefined
 
@@ -182,7 +185,11 @@ export const makeEventPublisher = ({ outbox, bus, log }: PublisherDeps): EventPu
       } finally {
         if (done.length > 0) await outbox.published(done)
       }
+      waitMs = 0
     }
+    if (!(await outbox.waits())) return
+    waitMs = waitMs === 0 ? firstWaitMs : Math.min(longestWaitMs, waitMs * 2)
+    later(waitMs)
   }
 
   const work = async (): Promise<void> => {
@@ -221,6 +228,7 @@ export const makeEventPublisher = ({ outbox, bus, log }: PublisherDeps): EventPu
   const adopt = (): void => {
     outbox.adopt(batch).then((adopted) => {
       if (adopted > 0) kick()
+      if (adopted === batch && !isStopped) adopt()
     }, () => undefined)
   }
   let sweep: ReturnType<typeof setInterval> | undefined

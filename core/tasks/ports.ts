@@ -321,10 +321,15 @@ export interface OutboxItem {
   readonly message: TaskMessage
 }
 
-/** Committed events that the bus has not accepted yet. Each belongs to one process for a time, which preserves the order. */
+/** Committed events that the bus has not accepted yet. Each belongs to one process for a time. */
 export interface TaskOutbox {
-  /** Returns this process's events, oldest first, and extends the time for which they belong to it. */
+  /**
+   * Returns events of this process, oldest first, and extends the time for which all of them belong to it. Does not return an event while an
+   * earlier one of the same task belongs to another process: the bus must have accepted that one first.
+   */
   mine(limit: number): Promise<readonly OutboxItem[]>
+  /** Reports whether events of this process are left, and extends their time. If `mine` returns none, they wait for another process. */
+  waits(): Promise<boolean>
   published(ids: readonly number[]): Promise<void>
   /** Adopts events whose process did not extend its time. Returns the number of events. */
   adopt(limit: number): Promise<number>

@@ -44,17 +44,17 @@ const claim = {
       'An empty string removes it.',
   ),
   ca: described(
-    optional(freeText(65_536)),
+    optional(textLines(65_536)),
     'Certificates in PEM that are trusted instead of the usual authorities, at most 65,536 characters; none by ' +
       'default. An empty string removes them.',
   ),
   certificate: described(
-    optional(freeText(65_536)),
+    optional(textLines(65_536)),
     'A client certificate in PEM, sent together with `key`, at most 65,536 characters; none by default. An empty ' +
       'string removes it.',
   ),
   key: described(
-    optional(freeText(65_536)),
+    optional(textLines(65_536)),
     'The private key of `certificate` in PEM, at most 65,536 characters. It is stored encrypted and never ' +
       'returned. An empty string removes it.',
   ),

@@ -12,10 +12,11 @@ import {
   request,
   ResponseId,
   SafeInteger,
+  textLines,
 } from '../kit/codecs.ts'
 
 /** The limit is in characters; the parser limits the bytes of a kubeconfig. */
-const AccessConfig = freeText(256 * 1024)
+const AccessConfig = textLines(256 * 1024)
 const Label = patternText(/^[a-z0-9]?[a-z0-9-]{0,62}$/, 63, 'a DNS label of at most 63 characters, or nothing')
 const Identifier = patternText(/^[\x21-\x7e]*$/, 64, 'an identifier of at most 64 visible characters, or nothing')
 

@@ -1,7 +1,7 @@
 import * as t from 'io-ts'
 import { userVisibilities } from '../../core/identity/types.ts'
 import type { TokenId } from '../../core/kernel/ids.ts'
-import { answer, bodyId, freeText, Instant, InstantText, listOf, noted, oneOf, optional, PathName, request, SafeInteger, textLines } from '../kit/codecs.ts'
+import { answer, bodyId, freeText, givenText, Instant, InstantText, listOf, noted, oneOf, optional, PathName, request, SafeInteger, textLines } from '../kit/codecs.ts'
 
 /** The instant that older clients read as 'never'. */
 const never = '0001-01-01T00:00:00Z'
@@ -148,12 +148,12 @@ export const AccessTokenIdList = request({ tokenIDs: listOf(bodyId<TokenId>(), 5
 export const ApiResponseMessage = answer({ message: t.string }, 'ApiResponseMessage')
 
 export const SignInParams = request(
-  { username: freeText(), password: freeText(), remember: optional(t.boolean) },
+  { username: freeText(), password: givenText(), remember: optional(t.boolean) },
   'SignInParams',
 )
 
 export const SignInTwoFactorParams = request(
-  { username: freeText(), password: freeText(), passCode: optional(freeText(64)), remember: optional(t.boolean) },
+  { username: freeText(), password: givenText(), passCode: optional(freeText(64)), remember: optional(t.boolean) },
   'SignInTwoFactorParams',
 )
 
@@ -239,7 +239,7 @@ export const ProfileParams = request(
 
 export const UpdatePasswordParams = request(
   {
-    old_password: freeText(),
+    old_password: givenText(),
     password: freeText(),
     retype: optional(freeText()),
     revoke_tokens: optional(t.boolean),
@@ -250,8 +250,8 @@ export const TwoFAStatus = answer({ twoFAEnrolled: t.boolean }, 'TwoFAStatus')
 export const Security = answer({ twoFASecret: t.string, twoFAImageURL: t.string }, 'Security')
 export const TwoFactorAuthParams = request({ passCode: freeText(255) }, 'TwoFactorAuthParams')
 /** Proves that the caller is the owner of the account, for requests without HTTP Basic. */
-export const SecondFactorProof = request({ password: optional(freeText()), passCode: optional(freeText(255)) }, 'SecondFactorProof')
-export const DeleteAccountParams = request({ password: optional(freeText()), passCode: optional(freeText(255)) }, 'DeleteAccountParams')
+export const SecondFactorProof = request({ password: optional(givenText()), passCode: optional(freeText(255)) }, 'SecondFactorProof')
+export const DeleteAccountParams = request({ password: optional(givenText()), passCode: optional(freeText(255)) }, 'DeleteAccountParams')
 export const Pagination = answer({ productUI: SafeInteger, consoleUI: SafeInteger, platformUI: SafeInteger }, 'Pagination')
 export const PaginationParams = request(
   { productUI: optional(SafeInteger), consoleUI: optional(SafeInteger), platformUI: optional(SafeInteger) },

@@ -49,30 +49,35 @@ const scalar = <A>(name: string, is: (u: unknown) => u is A, note: SchemaNote): 
 
 const hasLoneSurrogate = (text: string): boolean => !text.isWellFormed()
 
-/** A text of at most this many UTF-16 units is one line: a name, a word, an address. Longer ones are documents and passwords. */
-const longestLine = 512
-const controls = /[\u0000-\u001f\u007f-\u009f]/
-const controlsInLines = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/
+/** A line has no control character, whatever its length. */
+export const linePattern = /^[^\x00-\x1f\x7f-\x9f]*$/
+/** A text may have tabs and line breaks. */
+export const linesPattern = /^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$/
+export const anyPattern = /^[^\x00]*$/
 
-const text = (name: string, refused: RegExp, max: number, min: number): t.Type<string, string, unknown> =>
+const text = (name: string, form: RegExp, max: number, min: number): t.Type<string, string, unknown> =>
   scalar(
     name,
-    (u): u is string => typeof u === 'string' && u.length >= min && u.length <= max && !refused.test(u) && !hasLoneSurrogate(u),
-    { type: 'string', maxLength: max, ...(min > 0 ? { minLength: min } : {}) },
+    (u): u is string => typeof u === 'string' && u.length >= min && u.length <= max && form.test(u) && !hasLoneSurrogate(u),
+    { type: 'string', maxLength: max, ...(min > 0 ? { minLength: min } : {}), pattern: form.source },
   )
 
 /**
- * Returns a codec of free text: any well-formed Unicode without NUL, up to `max` UTF-16 units (4,000 by default). Up to 512 it is one line,
- * without control characters: lists, mails, logs and terminals show it as it is.
+ * Returns a codec of a line: a name, a word, an address, a token, a new password. It is any well-formed Unicode of up to `max` UTF-16 units (4,000 by
+ * default) without control characters: lists, mails, logs and terminals show it as it is.
  */
 export const freeText = (max = 4000, min = 0): t.Type<string, string, unknown> =>
-  max <= longestLine
-    ? text(`one line of ${min} to ${max} characters, without control characters`, controls, max, min)
-    : text(`text of ${min} to ${max} characters`, /\0/, max, min)
+  text(`one line of ${min} to ${max} characters, without control characters`, linePattern, max, min)
 
-/** Returns a codec of text for people, as a description: `freeText` that may have several lines, without other control characters. */
+/** Returns a codec of a text of several lines: a description, a document in YAML or PEM. It has no control characters but tabs and line breaks. */
 export const textLines = (max: number, min = 0): t.Type<string, string, unknown> =>
-  text(`text of ${min} to ${max} characters, without control characters but line breaks and tabs`, controlsInLines, max, min)
+  text(`text of ${min} to ${max} characters, without control characters but line breaks and tabs`, linesPattern, max, min)
+
+/**
+ * Returns a codec of text that is compared or judged afterwards, and is neither stored nor shown as it is: a password that proves something, which
+ * may have been set when control characters were allowed, and a field whose refusal is part of a result. It has no NUL.
+ */
+export const givenText = (max = 4000): t.Type<string, string, unknown> => text(`text of 0 to ${max} characters`, anyPattern, max, 0)
 
 /** Returns a codec of text that matches a pattern. The pattern must run in time linear in its input. */
 export const patternText = (pattern: RegExp, max: number, name: string): t.Type<string, string, unknown> =>

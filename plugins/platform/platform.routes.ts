@@ -3,7 +3,7 @@ import { defaultPageLimit, maxPageLimit } from '../../core/kernel/page.ts'
 import { BrandingRefused, maxAppNameLength } from '../../core/platform/branding.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
 import { anyone, siteAdmin } from '../kit/access.ts'
-import { answer, FreeObjectCodec, freeText, Instant, noted, optional, request, SafeInteger } from '../kit/codecs.ts'
+import { answer, FreeObjectCodec, freeText, Instant, noted, optional, request, SafeInteger, textLines } from '../kit/codecs.ts'
 import { empty, json } from '../kit/reply.ts'
 import { body, routesOf } from '../kit/route.ts'
 import { APISettings, ServerVersion } from './codecs.ts'
@@ -49,7 +49,7 @@ const BrandingResponse = answer(
 )
 
 /** 256 KiB in base64, including the prefix. */
-const picture = freeText(350_000)
+const picture = textLines(350_000)
 const BrandingOptions = request(
   {
     logo: optional(picture),

@@ -8,6 +8,7 @@ import {
   Float,
   FreeObjectCodec,
   freeText,
+  givenText,
   Instant,
   InstantText,
   listOf,
@@ -30,16 +31,16 @@ const words = (values: readonly string[]): string => values.map((value) => `\`${
 /** An event. Only the types of the fields are checked here: what is wrong with an event is in its result. */
 export const UsageEvent = request(
   {
-    id: noted(freeText(), { description: 'Of the sender: 1 to 255 characters.' }),
-    type: noted(freeText(), { description: words(eventTypes) }),
+    id: noted(givenText(), { description: 'Of the sender: 1 to 255 characters.' }),
+    type: noted(givenText(), { description: words(eventTypes) }),
     time: noted(InstantText, { description: 'When it happened: at most 35 days ago, and at most 5 minutes ahead. A fraction of a second is left out. What is billed begins and ends at these times, not when the event arrives.' }),
-    product: optional(noted(freeText(), { description: words(usageProducts) })),
-    group: optional(freeText()),
-    kind: optional(freeText()),
-    uid: optional(freeText()),
-    namespace: optional(freeText()),
-    namespaceUID: optional(freeText()),
-    name: optional(freeText()),
+    product: optional(noted(givenText(), { description: words(usageProducts) })),
+    group: optional(givenText()),
+    kind: optional(givenText()),
+    uid: optional(givenText()),
+    namespace: optional(givenText()),
+    namespaceUID: optional(givenText()),
+    name: optional(givenText()),
     generation: optional(
       noted(SafeInteger, {
         description: 'Of the object, from 0. Generations may arrive in any order. A change applies from its time on, unless one of a higher generation applies already. A change is known by its object, generation and type.',
@@ -51,14 +52,14 @@ export const UsageEvent = request(
     memoryMiB: optional(noted(SafeInteger, { description: 'MiB that all replicas of the object occupy together: 0 to 1,000,000,000. It is not multiplied by `replicas`.' })),
     replicas: optional(noted(SafeInteger, { description: 'How many replicas occupy them, 1 without it; only shown. An object with 0 replicas occupies nothing.' })),
     details: optional(noted(FreeObjectCodec, { description: '`{pods: [{milliCPU, memoryMiB, count}], volumes: [{name, sizeMiB, createdAt}]}`; `milliCPU` and `memoryMiB` of one pod. All pods together occupy at most what the object does.' })),
-    mode: optional(noted(freeText(), { description: 'Only `prod` is production.' })),
+    mode: optional(noted(givenText(), { description: 'Only `prod` is production.' })),
     labels: optional(FreeObjectCodec),
     annotations: optional(FreeObjectCodec),
   },
   'UsageEvent',
 )
 
-export const UsageEventReport = request({ clusterUID: freeText(), events: listOf(UsageEvent, maxEvents, 1) }, 'UsageEventReport')
+export const UsageEventReport = request({ clusterUID: givenText(), events: listOf(UsageEvent, maxEvents, 1) }, 'UsageEventReport')
 
 export const UsageEventResult = answer(
   {

@@ -1,12 +1,13 @@
 import type { ChildProcess } from 'node:child_process'
 import { execFile, spawn } from 'node:child_process'
-import { closeSync, copyFileSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import test from 'ava'
 import { isRunning } from '../support/child-processes.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
@@ -55,6 +56,22 @@ test('where packages are not installed, as in a fresh checkout, the command says
   const { code, stdout, stderr } = await run(command, ['serve'])
   t.deepEqual([code, stdout], [1, ''])
   t.is(stderr, 'moorage: the package a-package-that-is-not-installed is not installed. In this folder, run: npm ci\n')
+})
+
+test('npm pack builds first, and no script of a package that npm installs is run', async (t) => {
+  const checkout = mkdtempSync(join(tmpdir(), 'moorage-pack-'))
+  t.teardown(() => rmSync(checkout, { recursive: true, force: true }))
+  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string>; allowScripts: Record<string, boolean> }
+  manifest.scripts['build'] = 'mkdir dist && echo built > dist/main.js'
+  writeFileSync(join(checkout, 'package.json'), JSON.stringify(manifest))
+  copyFileSync(join(root, '.npmrc'), join(checkout, '.npmrc'))
+  const sh = (command: string) => promisify(execFile)('sh', ['-c', command], { cwd: checkout, env: cleanEnvironment({}) })
+  await sh('npm pack --offline')
+  t.regex((await sh('tar tzf moorage-*.tgz')).stdout, /^package\/dist\/main\.js$/m)
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as { packages: Record<string, { hasInstallScript?: boolean }> }
+  // npm builds what has a binding.gyp, too, which the lock file does not say.
+  const scripted = Object.entries(lock.packages).filter(([path, { hasInstallScript }]) => path !== '' && (hasInstallScript === true || existsSync(join(root, path, 'binding.gyp'))))
+  t.deepEqual(manifest.allowScripts, Object.fromEntries(scripted.map(([path]) => [path.replace(/^.*node_modules\//, ''), false])))
 })
 
 test('each script that runs until it is ended takes the place of its shell, so that signals reach it', (t) => {

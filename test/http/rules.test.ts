@@ -22,7 +22,7 @@ import { readSmallJson } from '../../core/clusters/proxy/computed-responses.ts'
 import { parseInstant } from '../../core/kernel/clock.ts'
 import { parseJson, toWireJson } from '../../core/kernel/json.ts'
 import type { Principal } from '../../core/kernel/principal.ts'
-import { freeText, optional, QueryInt, textLines, repeatable, request } from '../../plugins/kit/codecs.ts'
+import { freeText, givenText, noteOf, optional, QueryInt, textLines, repeatable, request } from '../../plugins/kit/codecs.ts'
 
 const from = (peer: string, forwarded?: string) =>
   ({ socket: { remoteAddress: peer }, headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded } }) as never
@@ -355,16 +355,20 @@ test('what is for another receiver carries nothing that proves the caller here',
   t.deepEqual(bag({ cookie: ['moorage_session=s; _csrf=c'] }, 'token'), {})
 })
 
-test('a short text is one line, a description may have several, and neither has other control characters', (t) => {
-  const line = freeText(100)
+test('a line of any length is one line, a text may have several, and neither has other control characters', (t) => {
+  const line = freeText()
+  const short = freeText(100)
   const lines = textLines(1000)
   fc.assert(
     fc.property(anyText({ maxLength: 40 }), fc.integer({ min: 0, max: 159 }), anyText({ maxLength: 40 }), (before, code, after) => {
       const control = code < 32 || code >= 127
       const text = before.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, '') + String.fromCharCode(code) + after.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, '')
       if (!text.isWellFormed()) return !line.is(text)
-      return line.is(text) === !control && lines.is(text) === (!control || code === 9 || code === 10 || code === 13)
+      const pattern = (codec: typeof line): boolean => new RegExp(String(noteOf(codec)?.pattern)).test(text)
+      if (pattern(line) !== line.is(text) || pattern(lines) !== lines.is(text)) return false
+      return line.is(text) === !control && short.is(text) === !control && lines.is(text) === (!control || code === 9 || code === 10 || code === 13)
     }),
   )
-  t.true(freeText(4000).is('a password\nof two lines'))
+  t.true(givenText().is('a password\nof two lines'))
+  t.false(givenText().is('a\0b'))
 })

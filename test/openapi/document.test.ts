@@ -12,7 +12,7 @@ import type { AssembledRoute } from '../../composition/assemble.ts'
 import type { OpenApiDocument, Operation } from '../../composition/http/openapi/document.ts'
 import { buildDocument, resolvedResponses } from '../../composition/http/openapi/document.ts'
 import { parseJson, toWireJson } from '../../core/kernel/json.ts'
-import { Instant, noted, optional, PathName, request } from '../../plugins/kit/codecs.ts'
+import { Instant, linePattern, noted, optional, PathName, request } from '../../plugins/kit/codecs.ts'
 import type { Route } from '../../plugins/kit/route.ts'
 import { declaredRoutes } from '../support/declared-routes.ts'
 import { sampleRoutes } from '../support/sample-routes.ts'
@@ -99,9 +99,9 @@ test('what one declaration becomes', (t) => {
   t.deepEqual(document.components.schemas['BoatOption'], {
     type: 'object',
     properties: {
-      name: { type: 'string', maxLength: 40, minLength: 1 },
+      name: { type: 'string', maxLength: 40, minLength: 1, pattern: linePattern.source },
       weight: { type: 'integer', format: 'int64' },
-      tags: { type: 'array', maxItems: 10, items: { type: 'string', maxLength: 20 } },
+      tags: { type: 'array', maxItems: 10, items: { type: 'string', maxLength: 20, pattern: linePattern.source } },
       labels: { type: 'object', additionalProperties: { type: 'string' } },
       kind: { enum: ['sail', 'motor'] },
       note: { anyOf: [{ type: 'string' }, { type: 'null' }] },

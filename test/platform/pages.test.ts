@@ -101,6 +101,19 @@ test('what no page can be is not the start page: hidden files, files with an end
   for (const path of ['/', '/console', '/console/clusters', '/etcetera', '/marketplace/api/v1/x']) t.truthy(pages.frontend(path, 'http://h'), path)
 })
 
+test('a client that asks for JSON, or for anything at a path like those of the API, gets no page', (t) => {
+  const isPage = (path: string, accept?: string): boolean => pages.frontend(path, 'http://h', accept) !== undefined
+  const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+  for (const accept of [undefined, '*/*', 'application/json', 'application/json, */*']) for (const path of ['/v1/user', '/v1', '/api/user', '/api']) t.false(isPage(path, accept), `${path} ${accept}`)
+  for (const path of ['/v1/user', '/api', '/console', '/v1beta']) t.true(isPage(path, browser), path)
+  for (const path of ['/console', '/user']) {
+    for (const accept of ['application/json', 'application/json;q=0.5, */*;q=0.1']) t.false(isPage(path, accept), accept)
+    for (const accept of [undefined, '*/*', 'application/json, text/html;q=0.5', 'application/json;q=0, */*']) t.true(isPage(path, accept), accept)
+  }
+  t.true(isPage('/', 'application/json'))
+  t.true(isPage('/sign-in', 'application/json'))
+})
+
 test('the start page escapes, and its policy admits its one style by hash', (t) => {
   const answer = pages.frontend('/anything', 'http://h:1/<script>"')
   if (answer === undefined) return t.fail()
@@ -203,4 +216,19 @@ test.serial('branding over HTTP: public with an ETag, changed by site admins, re
   t.deepEqual([refused.status, refused.json.code], [422, 'BrandingRefused'])
   t.is((await change({ showAppTag: 'yes' })).status, 422)
   t.is((await change({ appName: 'Harbour' })).status, 200)
+})
+
+test('a path without the root of the API is 404 in JSON, which names the path that was meant', async (t) => {
+  const messageAt = async (method: string, path: string, accept = '*/*') => {
+    const { status, json, headers } = await service.send(method, path, { headers: { Accept: accept } })
+    t.is(status, 404, path)
+    t.regex(String(headers['content-type']), /^application\/json/)
+    return (json as { message: string }).message
+  }
+  for (const path of ['/v1/user', '/api/user']) t.is(await messageAt('GET', path), 'The path does not exist. /api/v1/user does.')
+  t.is(await messageAt('GET', '/user', 'application/json'), 'The path does not exist. /api/v1/user does.')
+  t.is(await messageAt('POST', '/v1/orgs'), 'The path does not exist. /api/v1/orgs does.')
+  t.is(await messageAt('GET', '/orgs/acme/teams', 'application/json'), 'The path does not exist. /api/v1/orgs/acme/teams does.')
+  for (const path of ['/v1/no/such/path/at/all', '/v1', '/api/v1/no/such/path/at/all']) t.is(await messageAt('GET', path), 'The path does not exist.')
+  t.regex((await service.send('GET', '/v1/user', { headers: { Accept: 'text/html' } })).text, /<!doctype html>/i)
 })

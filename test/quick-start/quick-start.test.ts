@@ -7,8 +7,10 @@ import { promisify } from 'node:util'
 import { kubectl, kubernetes } from '../support/components/available.ts'
 import type { ControlPlaneAccess } from '../support/components/control-plane-access.ts'
 import { needing } from '../support/components/needing.ts'
-import { requestsOf } from '../support/hub/accept-spoke.ts'
+import { acceptSpoke, requestsOf } from '../support/hub/accept-spoke.ts'
 import { managedClusters, managedClusterSets } from '../support/hub/api/kinds.ts'
+import { clusterSetLabel } from '../support/hub/api/ocm-names.ts'
+import { exampleCatalogue, writeCatalogue } from '../support/hub/example/feature-catalogue.ts'
 import { startTestHub, type TestHub } from '../support/hub/test-hub.ts'
 import { adminPassword } from '../support/service.ts'
 import { startServiceProcess } from '../support/service-process.ts'
@@ -18,10 +20,15 @@ import { hubLines, quickStartBlocks, readmeBlocks, scriptOf } from './readme-com
 const run = promisify(execFile)
 const test = needing('kubernetes', 'kubectl')
 
-/** A hub with the spokes and the set of `npm run test-hub`; the last spoke waits to be accepted. */
+/** A hub with spokes, the set and the catalogue of `npm run test-hub`; the last spoke waits to be accepted. */
 const startExampleHub = async (server: ControlPlaneAccess): Promise<TestHub> => {
   const hub = await startTestHub(server)
+  await writeCatalogue(hub.client, exampleCatalogue)
   await hub.client.createIfMissing(managedClusterSets, { metadata: { name: hub.name('fleet') }, spec: {} })
+  const first = hub.name('spoke-1')
+  await hub.agent(first, { claims: { 'id.k8s.io': randomUUID(), 'cluster.ace.info': `clusterMetadata: {name: ${first}, clusterManagers: [OCMSpoke]}` } })
+  await acceptSpoke(hub.client, first)
+  await hub.client.patch(managedClusters, { metadata: { name: first } }, { metadata: { labels: { [clusterSetLabel]: hub.name('fleet') } } })
   await hub.agent(hub.name('spoke-3'), { claims: { 'id.k8s.io': randomUUID() } })
   await until('the request of the spoke', async () => ((await requestsOf(hub.client, hub.name('spoke-3'))).length > 0 ? true : undefined))
   return hub
@@ -61,7 +68,9 @@ test('the commands of the quick start and of the README work as they are written
     t.regex(stdout, /"action":"role\.deleted"[^]*"action":"cluster\.imported"/)
     t.regex(stdout, /"name":"hub"[^]*"hubType":"OCM"/)
     t.regex(stdout, new RegExp(`"clusterSetName":"${hub.name('edge')}","clusterSetTitle":"","clusters":1`))
-    t.regex(stdout, /\{\}\n[^]*"username":"harbour"[^]*"action":"organization\.created"/)
+    t.regex(stdout, /"unservedClusters":\[\]/)
+    t.regex(stdout, new RegExp(`"opscenter-core":\\{(?=[^]*"flux2":)[^]*"(?:insync|outOfSync)Clusters":\\["${hub.name('spoke-1')}"\\]`))
+    t.regex(stdout, /"username":"harbour"[^]*"action":"organization\.created"/)
     await until('the end of the spoke', async () => ((await hub.client.get(managedClusters, hub.name('spoke-3'))) === undefined ? true : undefined))
   } finally {
     await service.stop()

@@ -244,6 +244,7 @@ const makeWorld = () => {
   const world = { isAway: false, left: [] as OutboxItem[], waiting, published, lines }
   const outbox: TaskOutbox = {
     mine: async (limit) => waiting.slice(0, limit),
+    waits: async () => waiting.length > 0,
     published: async (ids) => void waiting.splice(0, waiting.length, ...waiting.filter(({ id }) => !ids.includes(id))),
     adopt: async () => waiting.push(...world.left.splice(0)) && 0,
   }

@@ -1,7 +1,9 @@
 import type { AccountId } from '../../core/kernel/ids.ts'
-import type { ClaimedTask, NewTaskEvent, TaskEnd } from '../../core/tasks/ports.ts'
+import { makeEventPublisher } from '../../core/tasks/events.ts'
+import type { ClaimedTask, NewTaskEvent, TaskEnd, TaskMessage, TaskOutbox } from '../../core/tasks/ports.ts'
 import { casesOf } from '../support/cases-of.ts'
 import { tagOf } from '../support/outcome.ts'
+import { until } from '../support/until.ts'
 import type { TaskWorld } from './task-world.ts'
 import { accepted, aTask, claimFrom } from './task-world.ts'
 
@@ -290,6 +292,85 @@ export const taskStoresSuite = (name: string, open: () => Promise<TaskWorld>): v
     t.is(await own.adopt(10), 1)
     t.deepEqual((await own.mine(10)).map(({ message }) => message.event.seq), [3])
     t.deepEqual(await world.outbox('worker').mine(10), [])
+  })
+
+  on('an event waits until the earlier ones of its task, which another process has, are published', async (t, world) => {
+    const [first, second] = [await accepted(world, await world.account()), await accepted(world, await world.account())]
+    await world.change((tasks) => tasks.append(first.id, [line('two')]), 'b')
+    const [a, b] = [world.outbox('own'), world.outbox('b')]
+    t.deepEqual(await b.mine(10), [])
+    t.true(await b.waits())
+    await world.change((tasks) => tasks.append(first.id, [line('three')]))
+    const shown = async (outbox: TaskOutbox) => (await outbox.mine(10)).map(({ message: { task, event } }) => [task.ref, event.seq])
+    t.deepEqual(await shown(a), [[first.ref, 1], [second.ref, 1]], 'the third waits for the second')
+    await a.published((await a.mine(10)).map(({ id }) => id))
+    t.deepEqual(await shown(a), [])
+    t.deepEqual(await shown(b), [[first.ref, 2]])
+    await b.published((await b.mine(10)).map(({ id }) => id))
+    t.false(await b.waits())
+    t.deepEqual(await shown(a), [[first.ref, 3]])
+  })
+
+  on('a process that cannot publish keeps all of its events, also those beyond the next read', async (t, world) => {
+    const task = await accepted(world, await world.account())
+    await world.change((tasks) => tasks.append(task.id, [line('two'), line('three')]))
+    await world.age(14)
+    t.is((await world.outbox().mine(1)).length, 1)
+    await world.age(14)
+    t.is(await world.outbox('other').adopt(10), 0)
+  })
+
+  on('two processes whose bus fails in the middle, and again after it is back, publish each task in order', async (t, world) => {
+    const stream = new Map<string, number>()
+    const isOrdered = new Map<string, number[]>()
+    const bus = { isAway: true, answersLost: 0 }
+    const publish = async ({ task, event }: TaskMessage): Promise<void> => {
+      if (bus.isAway) throw new Error('away')
+      const id = `${task.ref}.${event.seq}`
+      // As the server does: a message id is taken once.
+      if (!stream.has(id)) isOrdered.set(task.ref, [...(isOrdered.get(task.ref) ?? []), event.seq])
+      stream.set(id, event.seq)
+      if (stream.size % 7 === 0 && bus.answersLost < 20) {
+        bus.answersLost += 1
+        throw new Error('the answer is lost')
+      }
+    }
+    const nothing = (): void => undefined
+    const log = { debug: nothing, info: nothing, warn: nothing, error: nothing }
+    const publisherOf = (holder: string) => makeEventPublisher({ outbox: world.outbox(holder), bus: { publish }, log })
+    const [a, b] = [publisherOf('own'), publisherOf('b')]
+    const tenant = await world.account()
+    const tasks = await Promise.all(Array.from({ length: 30 }, () => accepted(world, tenant)))
+    for (const { id } of tasks) {
+      await world.change((changes) => changes.append(id, [line('2'), line('3'), line('4'), line('5')]))
+      await world.change((changes) => changes.append(id, [line('6')]), 'b')
+    }
+    await world.age(16)
+    // What the first did not keep is adopted, up to the middle of a task.
+    await world.outbox().mine(1)
+    await world.age(14)
+    await world.outbox('b').adopt(93)
+    for (const { id } of tasks) await world.change((changes) => changes.append(id, [line('7')]))
+    bus.isAway = false
+    const wanted = tasks.length * 7
+    // A restart of the bus in the middle.
+    b.kick()
+    await until('a part of it', () => {
+      a.kick()
+      b.kick()
+      return stream.size > wanted / 3 ? true : undefined
+    })
+    bus.isAway = true
+    a.kick()
+    b.kick()
+    bus.isAway = false
+    await until('all of it', () => {
+      a.kick()
+      b.kick()
+      return stream.size === wanted ? true : undefined
+    })
+    await Promise.all([a.stop(), b.stop()])
+    for (const { ref } of tasks) t.deepEqual(isOrdered.get(ref), [1, 2, 3, 4, 5, 6, 7])
   })
 
   on('old ends go with their events; what is unfinished or young stays', async (t, world) => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import anyTest from 'ava'
 import { isRight } from 'fp-ts/lib/Either.js'
+import { createConnection } from 'mysql2/promise'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { CloseMonthToken } from '../../core/usage/months/close.ts'
@@ -16,7 +17,7 @@ import { until } from '../support/until.ts'
 import { callOf } from '../sql/call.ts'
 import { newObject } from './event-world.ts'
 
-/** A MariaDB whose disk is really full. Its redo log, which has its space from the start, is elsewhere. */
+/** A MariaDB that takes no changes: it is read-only, or its disk is really full. Its redo log, which has its space from the start, is elsewhere. */
 
 const disk = isSwitchedOff('mariadb') ? undefined : await startSmallDisk(256)
 const test = disk === undefined ? anyTest.skip : anyTest.serial
@@ -32,7 +33,12 @@ let ownerId: AccountId
 anyTest.before(async () => {
   if (disk === undefined) return
   server = await startMariaDb(undefined, { disk })
-  const url = await server.createDatabase()
+  const created = new URL(await server.createDatabase())
+  // An account with every right could still change a server that is read-only.
+  await administer('create user app')
+  await administer(`grant all on ${created.pathname.slice(1)}.* to app`)
+  created.username = 'app'
+  const url = created.href
   service = await startService({ settings: { MOORAGE_DATABASE_URL: url, MOORAGE_BILLING_ENABLED: 'true', MOORAGE_USAGE_REPORTERS: 'anyone' } })
   db = await openDatabase(url, { mysql: patient })
   const [account] = await db.query<{ id: number }>((k) => k('accounts').where('name', 'admin').select('id'))
@@ -46,6 +52,16 @@ anyTest.after.always(async () => {
   await disk?.close()
 })
 
+const administer = async (sql: string): Promise<void> => {
+  const connection = await createConnection({ socketPath: server.socket, user: 'root' })
+  await connection.query(sql)
+  await connection.end()
+}
+const readiness = async () => {
+  const answer = await fetch(`${service.opsUrl}/readyz?verbose`)
+  return { status: answer.status, text: await answer.text() }
+}
+
 const report = () => ({ clusterUID: cluster, events: Array.from({ length: 1000 }, (_, n) => newObject({ createdAt: at, name: `db-${n}-${'x'.repeat(200)}` }).created(at)) })
 const send = (body: object) => service.send('POST', '/api/v1/usage/admin/events', { token: service.adminToken, body })
 const count = async (table: string): Promise<number> => Number((await db.query<{ n: number | string }>((k) => k(table).count('* as n')))[0]?.n)
@@ -55,6 +71,26 @@ const recover = async (): Promise<void> => {
   disk?.free()
   await server.restart()
 }
+
+test('a server that is read-only: changes are 503, reads are served, readiness says degraded without a request, and all is well once it is not', async (t) => {
+  await administer('set global read_only = 1')
+  try {
+    const degraded = await until('readiness says so', async () => {
+      const { status, text } = await readiness()
+      return text.endsWith('degraded: database changes\n') ? { status, text } : undefined
+    })
+    t.is(degraded.status, 200)
+    t.regex(degraded.text, /^\[-\] database changes: The database takes no changes at present\.$/m)
+    const refused = await service.send('POST', '/api/v1/orgs', { token: service.adminToken, body: { username: 'meanwhile' } })
+    t.like(refused.json, { code: 'Unavailable', message: 'The database takes no changes at present.' })
+    t.is(refused.status, 503)
+    t.true(Number(refused.headers['retry-after']) > 0)
+    t.is((await service.send('GET', '/api/v1/user', { token: service.adminToken })).status, 200)
+  } finally {
+    await administer('set global read_only = 0')
+  }
+  t.is((await service.send('POST', '/api/v1/orgs', { token: service.adminToken, body: { username: 'meanwhile' } })).status, 201)
+})
 
 test('a report on a full disk is 503 and leaves nothing, and is recorded once there is space', async (t) => {
   t.is((await send(report())).status, 200)

@@ -89,6 +89,8 @@ test('a report on a full disk is 503 and leaves nothing, reads are served, and t
   t.true(Number(answer.headers['retry-after']) > 0)
   t.is((await send(refused)).status, 503)
   t.is((await service.send('GET', '/api/v1/user', { token })).status, 200)
+  const readiness = await fetch(`${service.opsUrl}/readyz`)
+  t.deepEqual([readiness.status, await readiness.text()], [200, 'degraded: database changes\n'])
   t.deepEqual(await counts(), [recorded, recorded, 2 * recorded])
   disk?.free()
   const taken = await send(refused)

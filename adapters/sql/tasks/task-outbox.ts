@@ -47,20 +47,29 @@ interface ItemRow extends EventRow {
   readonly actor_id: Num
 }
 
-/** TaskOutbox over `task_outbox`; `holder` is this process. */
+/**
+ * TaskOutbox over `task_outbox`; `holder` is this process. The events of one task may belong to several processes: one cancels what another runs, or
+ * adopts a part of what another left. `mine` therefore skips an event while an earlier one of its task belongs to another process.
+ */
 export const makeSqlTaskOutbox = (db: SqlDatabase, holder: string): TaskOutbox => {
   const now = databaseNow(db.dialect)
   const held = (k: Knex) => k.raw(`${now} + ${heldMilliseconds}`)
-  const mine = db.prepare((k, p: Params<'holder' | 'limit'>) =>
+  const mine = db.prepare((k, p: Params<'holder' | 'ownHolder' | 'limit'>) =>
     k('task_outbox as o')
       .join('tasks as t', 't.id', 'o.task_id')
       .join('task_events as e', (on) => on.on('e.task_id', 'o.task_id').andOn('e.seq', 'o.seq'))
       .where('o.holder', p('holder'))
+      .whereNotExists((earlier) =>
+        earlier.select(k.raw('1')).from('task_outbox as p').whereRaw('p.task_id = o.task_id').whereRaw('p.id < o.id').whereNot('p.holder', p('ownHolder')))
       .select('o.id', 't.ref', 't.response_id', 't.subject', 't.tenant_id', 't.actor_id', ...eventColumns.map((column) => `e.${column}`))
       .orderBy('o.id')
       .limit(p('limit')),
   )
-  const keep = db.prepare((k, p: Params<'holder' | 'upTo'>) => k('task_outbox').where('holder', p('holder')).where('id', '<=', p('upTo')).update({ held_until: held(k) }))
+  // All of them, not only the next to be published: while the bus is unavailable there may be more than one read returns.
+  const keep = db.prepare((k, p: Params<'holder'>) =>
+    k('task_outbox').where('holder', p('holder')).whereRaw(`held_until < ${now} + ${heldMilliseconds / 2}`).update({ held_until: held(k) }),
+  )
+  const any = db.prepare((k, p: Params<'holder'>) => k('task_outbox').where('holder', p('holder')).select('id').limit(1))
   const remove = db.prepare((k, p: Params<'id'>) => k('task_outbox').where('id', p('id')).delete())
   const left = db.prepare((k, p: Params<'limit'>) => k('task_outbox').whereRaw(`held_until <= ${now}`).select('id', 'held_until').orderBy('id').limit(p('limit')))
   const adopt = db.prepare((k, p: Params<'id' | 'seen' | 'holder'>) =>
@@ -68,9 +77,8 @@ export const makeSqlTaskOutbox = (db: SqlDatabase, holder: string): TaskOutbox =
   )
   return {
     async mine(limit) {
-      const rows = await db.all<ItemRow>(mine, { holder, limit })
-      const last = rows.at(-1)
-      if (last !== undefined) await db.run(keep, { holder, upTo: Number(last.id) })
+      const rows = await db.all<ItemRow>(mine, { holder, ownHolder: holder, limit })
+      if (rows.length > 0) await db.run(keep, { holder })
       return rows.map((row) => ({
         id: Number(row.id),
         message: {
@@ -81,6 +89,11 @@ export const makeSqlTaskOutbox = (db: SqlDatabase, holder: string): TaskOutbox =
           isNotable: Number(row.is_notable) === 1,
         },
       }))
+    },
+    async waits() {
+      if ((await db.first(any, { holder })) === undefined) return false
+      await db.run(keep, { holder })
+      return true
     },
     async published(ids) {
       await db.transaction(async (tx) => {

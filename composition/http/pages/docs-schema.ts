@@ -1,4 +1,5 @@
 import { toWireJson } from '../../../core/kernel/json.ts'
+import { anyPattern, linePattern, linesPattern } from '../../../plugins/kit/codecs.ts'
 import type { OpenApiDocument } from '../openapi/document.ts'
 import type { Schema } from '../openapi/schema.ts'
 
@@ -21,6 +22,12 @@ const deepest = 6
 
 const prefix = '#/components/schemas/'
 
+const formInWords = new Map([
+  [linePattern.source, 'one line'],
+  [linesPattern.source, 'may have line breaks'],
+  [anyPattern.source, 'no NUL'],
+])
+
 /** Returns the bounds of a value in words: `1 to 40 characters, at least 1`. */
 export const boundsOf = (schema: Schema): string => {
   const range = (least: number | undefined, most: number | undefined, unit: string): readonly string[] => {
@@ -35,7 +42,7 @@ export const boundsOf = (schema: Schema): string => {
     ...range(schema.minimum, schema.maximum, ''),
     ...(schema.enum === undefined ? [] : [`one of ${schema.enum.map((value) => toWireJson(value)).join(', ')}`]),
     ...(schema.const === undefined ? [] : [`always ${toWireJson(schema.const)}`]),
-    ...(schema.pattern === undefined ? [] : [`matches ${schema.pattern}`]),
+    ...(schema.pattern === undefined ? [] : [formInWords.get(schema.pattern) ?? `matches ${schema.pattern}`]),
   ].join('; ')
 }
 

@@ -62,10 +62,17 @@ const makeAccountPages = (): ((path: string) => Answer | undefined) => {
 }
 
 /** Returns the page at the address of the service, which describes the service and links further. `ownUrl` is that address. */
-export const startPage = (ownUrl: string): Answer => staticAnswer('text/html; charset=utf-8', renderPage('start', { ownUrl }), { 'Content-Security-Policy': accountPolicy })
+export const startPage = (ownUrl: string): Answer => staticAnswer('text/html; charset=utf-8', renderPage('start', { ownUrl }), { 'Content-Security-Policy': accountPolicy, Vary: 'Accept' })
 
 /** What no page of a frontend can be, and scanners ask for: a hidden file, a file with an ending, a folder of the system. */
 const noPage = /\.|^\/(?:etc|proc|sys|var|usr|root|cgi-bin)(?:\/|$)/
+
+/** A path of the API without its root, or without a part of it. */
+const likeApi = /^\/(?:v1|api)(?:\/|$)/
+
+/** Reports whether a client would take the start page for an answer of the API: it asks for JSON alone, or for anything at a path like those of the API. */
+const expectsApi = (path: string, accept: string | undefined): boolean =>
+  path !== '/' && weightOf(accept ?? '', 'text/html') === 0 && (weightOf(accept ?? '', 'application/json') > 0 || likeApi.test(path))
 
 const docsRoot = '/api/v1/docs'
 const operationsRoot = `${docsRoot}/operations/`
@@ -94,6 +101,6 @@ export const makePages = (makeDocument: () => OpenApiDocument): Pages => {
   }
   return {
     documentation: (path, headers) => packed(path, headers.accept)?.(headers['accept-encoding']?.toString()),
-    frontend: (path, ownUrl) => accountPages(path) ?? (noPage.test(path) ? undefined : startPage(ownUrl)),
+    frontend: (path, ownUrl, accept) => accountPages(path) ?? (noPage.test(path) || expectsApi(path, accept) ? undefined : startPage(ownUrl)),
   }
 }

@@ -20,9 +20,8 @@ import { orNotModified, writeAnswer, writeInternalError, writeRefusal } from '..
 export interface Pages {
   /** Returns the documentation page, one of its assets or the API description, by validated path, or undefined. */
   documentation(path: string, headers: Pick<IncomingHttpHeaders, 'accept' | 'accept-encoding'>): Answer | undefined
-  /** Returns the answer of any other GET outside the API. */
-  /** Returns undefined for a path at which no page can be. */
-  frontend(path: string, ownUrl: string): Answer | undefined
+  /** Returns the answer of any other GET outside the API, or undefined where no page can be and for clients that expect the API there. */
+  frontend(path: string, ownUrl: string, accept?: string): Answer | undefined
 }
 
 const requestIdPattern = /^[A-Za-z0-9._-]{1,64}$/
@@ -160,7 +159,7 @@ export const makeFirst = (
   const page = (req: IncomingMessage, context: RequestContext): Answer | undefined => {
     const documented = pages.documentation(context.path, req.headers)
     if (documented !== undefined) return documented
-    return roots.some((root) => isUnder(context.path, root)) ? undefined : pages.frontend(context.path, context.ownAddress.url)
+    return roots.some((root) => isUnder(context.path, root)) ? undefined : pages.frontend(context.path, context.ownAddress.url, req.headers.accept)
   }
 
   const decide = (req: IncomingMessage, res: ServerResponse): boolean => {
@@ -234,6 +233,15 @@ export const makeMethodsAt = (routes: readonly AssembledRoute[]): MethodsAt => {
   }
 }
 
+const apiRoot = '/api/v1'
+
+/** Returns the refusal of a path that does not exist. It names the path of the API that was meant if only its root, or a part of that, is missing. */
+const refusalOfPath = (path: string, methodsAt: MethodsAt): Refusal => {
+  if (isUnder(path, apiRoot)) return noSuchPath
+  const meant = `${apiRoot}${path.replace(/^\/(?:api(?=\/)|v1(?=\/))/, '')}`
+  return methodsAt(meant).length === 0 ? noSuchPath : { ...noSuchPath, message: `${noSuchPath.message} ${meant} does.` }
+}
+
 /** Answers a request that restify could not route: 404, 405 with Allow, or OPTIONS from the route table. */
 export const answerUnrouted = (
   deps: Pick<BinderDeps, 'docsUrl'> & { readonly methodsAt: MethodsAt; readonly dialectAt: DialectAt },
@@ -248,7 +256,7 @@ export const answerUnrouted = (
   if (error.statusCode === 404 || allow === '') {
     // restify lists the methods of every template that matches the path.
     res.removeHeader('Allow')
-    return writeRefusal(req, res, context, noSuchPath, dialect, deps.docsUrl)
+    return writeRefusal(req, res, context, refusalOfPath(context.path, deps.methodsAt), dialect, deps.docsUrl)
   }
   if (context.method === 'OPTIONS') return writeAnswer(req, res, context, { status: 204, headers: { Allow: allow }, body: undefined })
   const refused = refusal(405, 'MethodNotAllowed', `${context.method} is not served at this path; it takes ${allow}.`, { headers: { Allow: allow } })

@@ -26,6 +26,8 @@ const earliestCreation = Date.UTC(2000, 0, 1) / 1000
 
 const dnsLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 const apiGroup = /^(?=.{0,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*)?$/
+const controls = /\p{Cc}/u
+const isObjectName = (name: unknown): name is string => typeof name === 'string' && name !== '' && name.length <= 253 && !controls.test(name)
 const kindName = /^[A-Za-z][A-Za-z0-9]{0,62}$/
 
 type Parsed<A> = Either<EventRefusal, A>
@@ -62,7 +64,7 @@ const parseIdentity = (event: ReportedEvent, at: UnixSeconds): Parsed<ObjectIden
   if (group === undefined || !apiGroup.test(group)) return invalid('group must be the name of an API group.')
   if (kind === undefined || !kindName.test(kind)) return invalid('kind must be the name of a kind.')
   if (namespace === undefined || !dnsLabel.test(namespace)) return invalid('namespace must be a DNS label.')
-  if (name === undefined || name === '' || name.length > 253) return invalid('name must have 1 to 253 characters.')
+  if (!isObjectName(name)) return invalid('name must have 1 to 253 characters, without control characters.')
   const uid = parseUid('uid', event.uid)
   if (isLeft(uid)) return uid
   const namespaceUid = parseUid('namespaceUID', event.namespaceUID)
@@ -82,7 +84,7 @@ const parsePod = (pod: unknown): Parsed<FreeObject> => {
 
 const parseVolume = (at: UnixSeconds) => (volume: unknown): Parsed<FreeObject> => {
   const { name, sizeMiB, createdAt } = isObject(volume) ? volume : {}
-  if (typeof name !== 'string' || name === '' || name.length > 253 || !isWithin(sizeMiB, 0, maxAmount)) return invalid('A volume of details has name, sizeMiB and createdAt.')
+  if (!isObjectName(name) || !isWithin(sizeMiB, 0, maxAmount)) return invalid('A volume of details has name, sizeMiB and createdAt.')
   const created = parseCreation(typeof createdAt === 'string' ? createdAt : undefined, at)
   return isLeft(created) ? created : right({ name, sizeMib: sizeMiB, createdAt: created.right })
 }
@@ -170,7 +172,7 @@ const parseContent = (type: UsageEventType, event: ReportedEvent, at: UnixSecond
 /** Checks an event that is reported at `now`. Its time is rounded down to the second. */
 export const parseEvent = (event: ReportedEvent, now: Date): Parsed<UsageEvent> => {
   const { id, type } = event
-  if (id === '' || id.length > 255) return invalid('id must have 1 to 255 characters.')
+  if (id === '' || id.length > 255 || controls.test(id)) return invalid('id must have 1 to 255 characters, without control characters.')
   if (!isOne(eventTypes, type)) return invalid(`type must be one of ${eventTypes.join(', ')}.`)
   const at = parseTime(event.time, now)
   return isLeft(at) ? at : parseContent(type, event, at.right)

@@ -97,7 +97,7 @@ const KeyValuePair = noted(
   { type: 'object' },
 )
 
-const SetLine = freeText(64 * 1024)
+const SetLine = textLines(64 * 1024)
 const valuesProps = {
   replaceValues: described(
     optional(FreeObjectCodec),

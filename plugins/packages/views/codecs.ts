@@ -165,7 +165,7 @@ export const BundleViewIn = request(
   {
     ...bundleProps(listOf(PackageIn, 100)),
     licenseKey: described(
-      optional(freeText(64 * 1024)),
+      optional(textLines(64 * 1024)),
       'The license key for charts that take one, at most 65,536 characters; none if it is absent or empty.',
     ),
   },

@@ -22,7 +22,7 @@ The test hub runs. Ctrl-C ends it.
   SPOKE is a cluster without an agent yet: import it, and its agent starts.
 
 The service must accept clusters on this machine: MOORAGE_KUBERNETES_ALLOW=public,private,loopback npm start
-BASE, ADMIN, JSON and the organization acme are those of docs/quick-start.md. Then:
+BASE, ADMIN, JSON and the organization acme are those of docs/quick-start.md, which also installs a feature set. Then:
 
   kubectl --kubeconfig $HUB get managedclusters,managedclustersets
   node -p 'JSON.stringify({ basicInfo: { name: "hub", displayName: "Hub" }, provider: { accessConfig: require("fs").readFileSync(process.argv[1], "utf8") } })' $HUB > import.json
@@ -32,7 +32,8 @@ BASE, ADMIN, JSON and the organization acme are those of docs/quick-start.md. Th
   curl -sSf -H "$ADMIN" -H "$JSON" -d '{"clusters":["${last}"]}' $BASE/clusters/acme/hub/accept-spoke
   kubectl --kubeconfig $HUB get managedcluster ${last}
   curl -sSf -H "$ADMIN" $BASE/clusters/acme/hub/clustersets
-  curl -sSf -H "$ADMIN" $BASE/clusters/acme/hub/clustersets/${set}/sync-status/all-features
+  curl -sSf -H "$ADMIN" $BASE/clusters/acme/hub/clustersets/${set}/featuresets
+  curl -sSf -H "$ADMIN" $BASE/clusters/acme/hub/clustersets/${set}/sync-status/all-features   # {} until a feature set is installed
   kubectl --kubeconfig $HUB get --raw /apis/gateway.open-cluster-management.io/v1alpha1/clustergateways/${accepted[0] ?? last}/proxy/version
 `
 }
