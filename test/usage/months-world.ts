@@ -86,7 +86,7 @@ export const makeMonthsWorld = async (db: SqlDatabase, isEmpty = true) => {
     leases: makeSqlLeaseStore(db),
     newHolder: randomUUID,
     months: months(db),
-    unitOfWork: makeSqlUnitOfWork(db, (tx, audit) => ({ months: months(tx), audit, mail: { post: async () => undefined }, contractsIn: async () => [] }), makeSqlAuditTrail(db, makeAuditChain(makeHmacDigest(new Uint8Array(randomBytes(32)))))),
+    unitOfWork: makeSqlUnitOfWork(db, (tx, audit) => ({ months: months(tx), audit, mail: { post: async () => undefined }, events: { add: async () => undefined }, contractsIn: async () => [] }), makeSqlAuditTrail(db, makeAuditChain(makeHmacDigest(new Uint8Array(randomBytes(32)))))),
     report: { write: async () => undefined },
   }
   const [clusters, upkeep] = [makeSqlUsageClusterStore(db), makeSqlUsageUpkeepStore(db)]
