@@ -53,8 +53,8 @@ export const UsageEvent = request(
     replicas: optional(noted(SafeInteger, { description: 'How many replicas occupy them, 1 without it; only shown. An object with 0 replicas occupies nothing.' })),
     details: optional(noted(FreeObjectCodec, { description: '`{pods: [{milliCPU, memoryMiB, count}], volumes: [{name, sizeMiB, createdAt}]}`; `milliCPU` and `memoryMiB` of one pod. All pods together occupy at most what the object does.' })),
     mode: optional(noted(freeText(), { description: 'Only `prod` is production.' })),
-    labels: described(optional(FreeObjectCodec), 'The labels of a namespace: an object of texts, up to 4,000 characters of JSON; none by default.'),
-    annotations: described(optional(FreeObjectCodec), 'The annotations of a namespace: an object of texts, up to 4,000 characters of JSON; none by default.'),
+    labels: described(optional(FreeObjectCodec), 'The labels of a namespace: an object of texts, up to 16,000 characters of JSON; none by default.'),
+    annotations: described(optional(FreeObjectCodec), 'The annotations of a namespace: an object of texts, up to 16,000 characters of JSON; none by default.'),
   },
   'UsageEvent',
 )

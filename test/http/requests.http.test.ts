@@ -145,7 +145,7 @@ test('opening a page of a mail does not use up its code: a GET changes nothing',
 })
 
 test('unknown names beside the pages are the start page, which leads to signing in', async (t) => {
-  for (const path of ['/account/none', '/account/', '/sign-in/x', '/account/__proto__']) {
+  for (const path of ['/account/none', '/accounts/', '/sign-in/x', '/account/__proto__']) {
     const { status, text, headers } = await get(path)
     t.is(status, 200, path)
     t.is(headers['content-type'], 'text/html; charset=utf-8', path)

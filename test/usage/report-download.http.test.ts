@@ -138,8 +138,8 @@ test.serial('report, JSON and CSV show the versions of terms that were in force 
   t.deepEqual(items.find(({ contractID }) => contractID === 7)?.terms.map(({ number, from, to, quota }) => [number, from, to, quota?.limit]), [
     [3, '2025-12-01T00:00:00Z', '2025-12-15T01:00:00Z', 10.25], [4, '2025-12-15T01:00:00Z', '2026-01-01T00:00:00Z', undefined],
   ])
-  t.regex(text, /Terms, version 3 database, database-enterprise 2025-12-01 2025-12-15 01:00 10\.250 core-months/)
-  t.regex(text, /Terms, version 4 database, database-enterprise, backup 2025-12-15 01:00 2026-01-01 no limit/)
+  t.regex(text, /7 Terms, version 3 database, database-enterprise 2025-12-01 2025-12-15 01:00 10\.250 core-months/)
+  t.regex(text, /7 Terms, version 4 database, database-enterprise, backup 2025-12-15 01:00 2026-01-01 no limit/)
   // Terms that were the same in the whole month are those of the contract.
   t.is(text.split('Terms, version').length, 3)
   t.true(csv.includes(',terms.number,terms.from,terms.to,terms.product,terms.features,terms.quota.metric,terms.quota.limit,'))

@@ -13,7 +13,7 @@ export const mostRows = 20_000
 
 const text = (title: string, width: number): ReportColumn => ({ title, width, isNumber: false })
 const number = (title: string, width = 1): ReportColumn => ({ title, width, isNumber: true })
-const uid = (title: string): ReportColumn => ({ title, width: 2.7, isNumber: false, isId: true })
+const uid = (title: string): ReportColumn => ({ title, width: 3.1, isNumber: false, isId: true })
 const objectCount = number('Objects', 0.85)
 
 /** All parts of what was used, and their sum: a row adds up. */
@@ -77,9 +77,9 @@ const includedCells = (quota: { readonly metric: string; readonly limit: number 
   quota === null ? ['no limit', ''] : [decimals(quota.limit), quotaUnits[quota.metric] ?? quota.metric]
 
 /** Returns a row for each version of the terms, if they were not the same from the first second of the month to the last. */
-const versionRows = ({ terms = [] }: ContractItem, month: MonthKey): readonly (readonly string[])[] =>
+const versionRows = ({ contractID, terms = [] }: ContractItem, month: MonthKey): readonly (readonly string[])[] =>
   terms.length > 1 || terms.some(({ from }) => Date.parse(from) > monthStart(month) * 1000)
-    ? terms.map((version) => ['', `Terms, version ${version.number}`, productText(version), instantShown(version.from), instantShown(version.to), ...includedCells(version.quota), '', '', ''])
+    ? terms.map((version) => [String(contractID), `Terms, version ${version.number}`, productText(version), instantShown(version.from), instantShown(version.to), ...includedCells(version.quota), '', '', ''])
     : []
 
 /** The terms of the contracts, and what is billed beyond the quantity that they include. */
