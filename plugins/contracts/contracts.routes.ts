@@ -86,7 +86,7 @@ export const getContract = route({
   method: 'GET',
   path: '/user/contracts/{id}',
   summary: 'Get a contract',
-  description: 'A contract that does not exist, or belongs to another account, is 403 or 404.',
+  description: 'A contract that does not exist, or belongs to another account, is 404. The terms are those that are in force now.',
   access: requires('can_view', contractInPath),
   ok: json(200, Contract, contractExample),
   failures: [ContractMissing],
