@@ -8,7 +8,7 @@ import type { AccountId } from '../kernel/ids.ts'
 import type { Call } from '../kernel/principal.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { BusIdentityStore, BusKey, BusMint, BusStores, SystemLogin } from './ports.ts'
-import { claimsFor, usageEventsAside } from './rights.ts'
+import { claimsFor, finalMonthsOfAll, usageEventsAside } from './rights.ts'
 import type { BusIdentity, BusIdentityKind, BusRights, NewBusIdentity } from './types.ts'
 
 /** The bus of the deployment has no id and no owner. */
@@ -116,6 +116,9 @@ export const makeSystemLogin = (deps: SystemLoginDeps): MakeLogin => loginOf(dep
 /** A login to the platform's account, to receive what programs report about usage, and to set messages aside. */
 export const makeUsageLogin = (deps: SystemLoginDeps): MakeLogin =>
   loginOf(deps, 'platform', { publish: ['$JS.API.>', '$JS.ACK.usage.>', '$JS.ACK.usage-aside.>', usageEventsAside], subscribe: ['_INBOX.>'] })
+
+/** A login to the platform's account, to tell which months of usage have become final. */
+export const makeFinalMonthsLogin = (deps: SystemLoginDeps): MakeLogin => loginOf(deps, 'platform', { publish: ['$JS.API.>', finalMonthsOfAll], subscribe: ['_INBOX.>'] })
 
 /** A login to the platform's account, to publish task progress and to wake workers. */
 export const makePlatformLogin = (deps: SystemLoginDeps): MakeLogin =>

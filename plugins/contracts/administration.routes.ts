@@ -36,6 +36,7 @@ export const listAllContracts = route({
   method: 'GET',
   path: '/contracts',
   summary: 'List the contracts of all accounts, or of one, the newest start first',
+  description: 'Contracts in every state are listed.',
   ok: list(AdministeredContract, administeredExample),
 })
 
@@ -55,6 +56,7 @@ export const getAnyContract = contractRoute({
   method: 'GET',
   path: '/contracts/{id}',
   summary: 'Get a contract of any account',
+  description: 'With what only site admins see: the recipients at the vendor, and when reminders were sent.',
   ok: json(200, AdministeredContract, administeredExample),
 })
 
@@ -134,6 +136,7 @@ export const listAnyContractAudit = contractRoute({
   method: 'GET',
   path: '/contracts/{id}/audit',
   summary: 'List the history of a contract of any account, the oldest event first',
+  description: 'A change of the terms names the first version that it made.',
   ok: list(ContractAudit, auditExample),
 })
 

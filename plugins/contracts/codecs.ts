@@ -6,6 +6,7 @@ import {
   answer,
   Base64Bytes,
   bodyId,
+  described,
   Float,
   freeText,
   Instant,
@@ -26,94 +27,146 @@ import {
 } from '../kit/codecs.ts'
 
 /** The account whose contracts a call is about; the caller's own without it. */
-export const InAccount = request({ org: optional(PathName) }, 'InAccount')
+const org = described(optional(PathName), 'The login of the user or organization whose contracts are meant; the account of the caller by default.')
+export const InAccount = request({ org }, 'InAccount')
 export const accountInQuery = { type: 'account', name: queryOrOwn('org') } as const
 export const contractInPath = { type: 'contract', account: queryOrOwn('org'), id: path('id') } as const
 
-export const ContractPath = request({ id: pathId<ContractId>() }, 'ContractPath')
-export const ContractClusterPath = request({ id: pathId<ContractId>(), ccID: pathId<ContractClusterId>() }, 'ContractClusterPath')
+const contractInUrl = described(pathId<ContractId>(), 'The id of the contract.')
+export const ContractPath = request({ id: contractInUrl }, 'ContractPath')
+export const ContractClusterPath = request(
+  { id: contractInUrl, ccID: described(pathId<ContractClusterId>(), 'The id of the binding of the cluster, as lists of clusters of a contract give it.') },
+  'ContractClusterPath',
+)
 /** The UID of a cluster, as the list of its contracts takes it. */
 export const ClusterUuidPath = request(
-  { clusterID: patternText(/^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/, 36, 'a UUID') },
+  { clusterID: described(patternText(/^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/, 36, 'a UUID'), 'The UID of the cluster: that of its namespace kube-system.') },
   'ClusterUuidPath',
 )
 /** Any text: what is wrong with it is part of the answer. */
-export const ClusterUidPath = request({ clusterID: PathName }, 'ClusterUidPath')
-export const AssociatedQuery = request({ org: optional(PathName), onlyOffline: optional(QueryBoolean) }, 'AssociatedContractsQuery')
-export const StatusQuery = request({ org: optional(PathName), contract: optional(queryId<ContractId>()) }, 'ContractStatusQuery')
+export const ClusterUidPath = request({ clusterID: described(PathName, 'The UID of the cluster. A text that is no UID is answered in `error`.') }, 'ClusterUidPath')
+export const AssociatedQuery = request(
+  { org, onlyOffline: described(optional(QueryBoolean), 'Omits contracts without offline licenses. By default false.') },
+  'AssociatedContractsQuery',
+)
+export const StatusQuery = request(
+  { org, contract: described(optional(queryId<ContractId>()), 'The id of the contract that is asked about; all active offline contracts by default.') },
+  'ContractStatusQuery',
+)
 
 const texts = t.readonlyArray(t.string)
-const seconds = noted(SafeInteger, { description: 'Seconds since the epoch, UTC.' })
+/** An instant in seconds since the epoch, UTC. */
+const seconds = (meaning: string) => described(SafeInteger, `${meaning}, in seconds since the epoch, UTC.`)
+/** What the lists of recipients are for. */
+const recipientWords = {
+  contactPerson: 'The contact persons of the contract.',
+  signingAuthority: 'The persons who sign the contract.',
+  licenseUsers: 'The persons in whose name licenses are issued; they are reminded of the end of the contract.',
+  financeTeam: 'The persons who are told when the usage of a month is final.',
+  usageAlertClient: 'The persons of the owner who are told when a threshold of the quota is reached.',
+  usageAlertAdmin: 'The persons of the vendor who are told when a threshold of the quota is reached. Only site admins see them.',
+} as const
 
 export const ContractEmail = answer(
   {
-    contactPerson: texts,
-    signingAuthority: texts,
-    licenseUsers: texts,
-    financeTeam: texts,
-    usageAlertClient: texts,
-    usageAlertAdmin: optional(noted(texts, { description: 'Only for site admins.' })),
+    contactPerson: described(texts, recipientWords.contactPerson),
+    signingAuthority: described(texts, recipientWords.signingAuthority),
+    licenseUsers: described(texts, recipientWords.licenseUsers),
+    financeTeam: described(texts, recipientWords.financeTeam),
+    usageAlertClient: described(texts, recipientWords.usageAlertClient),
+    usageAlertAdmin: described(optional(texts), recipientWords.usageAlertAdmin),
   },
   'ContractEmail',
 )
 export const QuotaRule = answer(
-  { enabled: t.boolean, metric: t.string, limit: Float, alertThresholds: t.readonlyArray(SafeInteger), disableLicenseOnLimitReached: t.boolean },
+  {
+    enabled: described(t.boolean, 'The contract has a limit. Without one, the other fields have no effect.'),
+    metric: described(t.string, 'What is limited in a calendar month: `memory_gib_month` or `cpu_core_month`.'),
+    limit: described(Float, 'The quantity that is included in a calendar month, in GiB-months or core-months.'),
+    alertThresholds: described(t.readonlyArray(SafeInteger), 'When mails are sent, in percent of the limit.'),
+    disableLicenseOnLimitReached: described(t.boolean, 'No license is issued from when the limit is reached until the month ends.'),
+  },
   'QuotaRule',
 )
+
+/** The fields of a contract that are dated. */
+const datedTerms = {
+  product: described(t.string, 'The product that the contract is for.'),
+  features: described(texts, 'The features that its licenses are for.'),
+  quota: described(QuotaRule, 'What the contract includes in a calendar month.'),
+  start: seconds('The first instant at which the contract is in force'),
+  end: seconds('The instant just before which the contract ends'),
+  allowOffline: described(t.boolean, 'Licenses that last to the end of the contract are issued.'),
+  allowTrials: described(t.boolean, 'Objects may be trials: their first month is not billed.'),
+  maxTrials: described(SafeInteger, 'How many objects are trials under the contract at most, over its whole life.'),
+  disableAnalytics: described(t.boolean, 'Licenses tell products to send no analytics.'),
+  enableClientBilling: described(t.boolean, 'The owner may read the usage of each namespace, to bill its own clients.'),
+  restrictions: described(t.string, 'The text of a JSON object for the products; empty if there is none. This service reads `offlineTtlDays` of it.'),
+}
 
 /** A contract as its owner sees it. */
 export const Contract = answer(
   {
-    id: Int64,
+    id: described(Int64, 'The id of the contract.'),
     uid: noted(SafeInteger, { description: 'The id of the owner.' }),
-    orgOrUser: t.string,
-    name: t.string,
-    product: t.string,
-    features: texts,
-    emails: ContractEmail,
-    quota: QuotaRule,
-    start: seconds,
-    end: seconds,
-    allowOffline: t.boolean,
-    autoAssignCluster: t.boolean,
-    disableAnalytics: t.boolean,
-    enableClientBilling: t.boolean,
-    allowTrials: noted(t.boolean, { description: 'Objects may be trials: their first month is not billed.' }),
-    maxTrials: noted(SafeInteger, { description: 'How many objects are trials under the contract at most, over its whole life.' }),
-    revoked: t.boolean,
-    restrictions: t.string,
+    orgOrUser: described(t.string, 'The login of the owner.'),
+    name: described(t.string, 'The name of the contract.'),
+    emails: described(ContractEmail, 'The mail addresses of the people whom the contract names.'),
+    ...datedTerms,
+    autoAssignCluster: described(t.boolean, 'Clusters that the owner imports are bound to the contract without a request.'),
+    revoked: described(t.boolean, 'The contract was revoked. That cannot be undone.'),
     terms: noted(SafeInteger, { description: 'The version of the terms that is in force now. The dated terms of the contract are those of this version.' }),
     state: noted(oneOf('scheduled', 'active', 'expired', 'revoked'), { description: 'Derived from start, end and revoked.' }),
-    hasDocument: t.boolean,
+    hasDocument: described(t.boolean, 'A document of the contract is stored.'),
   },
   'Contract',
 )
 
-export const ContractFeatures = answer({ contractId: SafeInteger, product: t.string, features: texts }, 'ContractFeatures')
-const BoundClusterStatus = answer({ isImported: t.boolean, name: t.string, tags: texts, associatedContractId: SafeInteger }, 'ClusterStatus')
+export const ContractFeatures = answer(
+  {
+    contractId: described(SafeInteger, 'The id of the other contract.'),
+    product: described(t.string, 'The product of both contracts.'),
+    features: described(texts, 'The features that both contracts license for the cluster.'),
+  },
+  'ContractFeatures',
+)
+const BoundClusterStatus = answer(
+  {
+    isImported: described(t.boolean, 'The account has a record of the cluster.'),
+    name: described(t.string, 'The name of that record; empty without one.'),
+    tags: described(texts, 'The tags of the cluster, which all contracts of the account share.'),
+    associatedContractId: described(SafeInteger, 'The id of the contract to which the cluster is bound; 0 if it is not bound.'),
+  },
+  'ClusterStatus',
+)
 export const ContractClusterStatus = answer(
   {
     id: noted(SafeInteger, { description: 'The id of the binding (`ccID`); 0 if the cluster is not bound.' }),
-    contractId: SafeInteger,
-    cluster: t.string,
-    displayName: t.string,
-    clusterStatus: BoundClusterStatus,
-    duplicateContractFeatures: t.readonlyArray(ContractFeatures),
-    error: t.string,
+    contractId: described(SafeInteger, 'The id of the contract that the status is about; 0 if it is about none.'),
+    cluster: described(t.string, 'The UID of the cluster.'),
+    displayName: described(t.string, 'The name under which the contract shows the cluster.'),
+    clusterStatus: described(BoundClusterStatus, 'What is known of the cluster.'),
+    duplicateContractFeatures: described(t.readonlyArray(ContractFeatures), 'Features that other contracts of the same product license for the cluster too.'),
+    error: described(t.string, 'What is wrong with the cluster, in one sentence; empty if nothing is.'),
   },
   'ContractClusterStatus',
 )
 export const ClusterWithAssociatedContracts = answer(
-  { associatedContractIDs: t.readonlyArray(SafeInteger), cluster: t.string, displayName: t.string, tags: texts },
+  {
+    associatedContractIDs: described(t.readonlyArray(SafeInteger), 'The ids of the active offline contracts to which the cluster is bound, ascending.'),
+    cluster: described(t.string, 'The UID of the cluster.'),
+    displayName: described(t.string, 'The name under which contracts show the cluster.'),
+    tags: described(texts, 'The tags of the cluster.'),
+  },
   'ClusterWithAssociatedContracts',
 )
 export const ContractAudit = answer(
   {
-    id: SafeInteger,
-    contractID: SafeInteger,
-    addedBy: t.string,
-    event: oneOf(...contractEventNames),
-    createdUnix: seconds,
+    id: described(SafeInteger, 'The id of the event. Later events have higher ones.'),
+    contractID: described(SafeInteger, 'The id of the contract that the event is about.'),
+    addedBy: described(t.string, 'The mail address of the user, or the name of the job, that caused the event.'),
+    event: described(oneOf(...contractEventNames), 'What happened.'),
+    createdUnix: seconds('When it happened'),
     terms: optional(noted(SafeInteger, { description: 'Of a change of the terms: the number of the first version that it made.' })),
     effectiveFrom: optional(noted(SafeInteger, { description: 'Of a change of the terms: the second since the epoch, UTC, from which on they are in force.' })),
   },
@@ -127,36 +180,45 @@ export const ContractTermsVersion = answer(
     effectiveFrom: noted(SafeInteger, { description: 'Seconds since the epoch, UTC; 0: from the beginning of the contract on.' }),
     effectiveTo: optional(noted(SafeInteger, { description: 'Seconds since the epoch, UTC: just after the last one. Absent: without an end.' })),
     superseded: noted(t.boolean, { description: 'A change of the past has replaced the version: it is in force at no time any more.' }),
-    recordedUnix: seconds,
-    recordedBy: t.string,
-    product: t.string,
-    features: texts,
-    quota: QuotaRule,
-    start: seconds,
-    end: seconds,
-    allowOffline: t.boolean,
-    allowTrials: t.boolean,
-    maxTrials: SafeInteger,
-    disableAnalytics: t.boolean,
-    enableClientBilling: t.boolean,
-    restrictions: t.string,
+    recordedUnix: seconds('When the version was recorded'),
+    recordedBy: described(t.string, 'The mail address of the user who recorded it; empty in contracts of earlier releases.'),
+    ...datedTerms,
   },
   'ContractTermsVersion',
 )
 
-const LicenseContract = answer({ id: t.string, startTimestamp: Instant, expiryTimestamp: Instant }, 'LicenseContract')
+const LicenseContract = answer(
+  {
+    id: described(t.string, 'The id of the contract, in decimal digits.'),
+    startTimestamp: described(Instant, 'The first instant at which the contract is in force.'),
+    expiryTimestamp: described(Instant, 'The instant just before which the contract ends.'),
+  },
+  'LicenseContract',
+)
 export const License = answer(
-  { contract: LicenseContract, license: noted(Base64Bytes, { description: 'The certificate in PEM, in base64.' }) },
+  { contract: described(LicenseContract, 'The contract under which the license was issued.'), license: noted(Base64Bytes, { description: 'The certificate in PEM, in base64.' }) },
   'License',
 )
 
 const shortText = freeText(256)
 
 /** What a program in a cluster asks a license for. */
-export const LicenseOpts = request({ cluster: shortText, features: listOf(freeText(64), 100) }, 'LicenseOpts')
+export const LicenseOpts = request(
+  {
+    cluster: described(shortText, 'The UID of the cluster: that of its namespace kube-system.'),
+    features: described(listOf(freeText(64), 100), 'The features that the license must be for, at most 100.'),
+  },
+  'LicenseOpts',
+)
 
 /** The cluster of a license proxy, and the contracts whose licenses it hands out. */
-export const InstallerOptions = request({ clusterID: shortText, contractIDs: listOf(bodyId<ContractId>(), 100) }, 'InstallerOptions')
+export const InstallerOptions = request(
+  {
+    clusterID: described(shortText, 'The UID of the cluster in which the proxy runs.'),
+    contractIDs: described(listOf(bodyId<ContractId>(), 100), 'The ids of the contracts whose licenses the proxy hands out, at most 100.'),
+  },
+  'InstallerOptions',
+)
 export const ProxyValues = answer({ encodedLicenses: noted(t.record(t.string, Base64Bytes), { description: 'By product and contract.' }) }, 'LicenseProxyValues')
 
 /** A string is read as a list of one. */
@@ -172,49 +234,73 @@ const Recipients: t.Type<readonly string[], readonly string[], unknown> = noted(
 const Nullable = <A, O>(codec: t.Type<A, O, unknown>) => t.union([codec, t.null])
 
 export const UpdateUserContractPreferences = request(
-  { autoAssignCluster: optional(Nullable(t.boolean)), usageAlertClient: optional(Nullable(Recipients)) },
+  {
+    autoAssignCluster: described(optional(Nullable(t.boolean)), 'Whether clusters that the owner imports are bound without a request; by default, and if it is null, it does not change.'),
+    usageAlertClient: described(optional(Nullable(Recipients)), 'Mail addresses that are told when a threshold of the quota is reached, at most 50; an empty list removes all.'),
+  },
   'UpdateUserContractPreferences',
 )
-export const BindContractCluster = request({ cluster: shortText, displayName: optional(shortText), tags: optional(listOf(shortText, 200)) }, 'BindContractCluster')
-export const ClusterContractList = request({ clusterId: shortText, displayName: optional(shortText), contractIds: listOf(bodyId<ContractId>(), 5000) }, 'ClusterContractList')
-export const BatchClusterStatusRequest = request({ clusters: listOf(shortText, 5000) }, 'BatchClusterStatusRequest')
-export const PatchUserContractClusterName = request({ clusterName: shortText }, 'PatchUserContractClusterName')
-export const PatchUserContractClusterTags = request({ tags: listOf(shortText, 200) }, 'PatchUserContractClusterTags')
+export const BindContractCluster = request(
+  {
+    cluster: described(shortText, 'The UID of the cluster: that of its namespace kube-system.'),
+    displayName: described(optional(shortText), 'The name under which the contract shows the cluster; by default its UID.'),
+    tags: described(optional(listOf(shortText, 200)), 'The tags of the cluster for all contracts of the account; by default they do not change.'),
+  },
+  'BindContractCluster',
+)
+export const ClusterContractList = request(
+  {
+    clusterId: described(shortText, 'The UID of the cluster that is bound.'),
+    displayName: described(optional(shortText), 'The name under which the contracts show the cluster; by default its UID.'),
+    contractIds: described(listOf(bodyId<ContractId>(), 5000), 'The ids of the contracts to which the cluster is bound.'),
+  },
+  'ClusterContractList',
+)
+export const BatchClusterStatusRequest = request({ clusters: described(listOf(shortText, 5000), 'The UIDs of the clusters, at most 1,000.') }, 'BatchClusterStatusRequest')
+export const PatchUserContractClusterName = request({ clusterName: described(shortText, 'The new name under which the contract shows the cluster.') }, 'PatchUserContractClusterName')
+export const PatchUserContractClusterTags = request({ tags: described(listOf(shortText, 200), 'The new tags; an empty list removes all.') }, 'PatchUserContractClusterTags')
 
 /** Beside the account of a site admin's own, `org` narrows a list to one account. */
-export const OfAccount = request({ org: optional(PathName) }, 'ContractsOfAccount')
+export const OfAccount = request({ org: described(optional(PathName), 'The login of the user or organization to which the list is narrowed; all accounts by default.') }, 'ContractsOfAccount')
 
-const addresses = optional(listOf(freeText(256), 200))
+const addresses = (list: keyof typeof recipientWords) => described(optional(listOf(freeText(256), 200)), `${recipientWords[list]} At most 50 mail addresses; by default they do not change, and are empty in a new contract.`)
 const Emails = request(
-  { contactPerson: addresses, signingAuthority: addresses, licenseUsers: addresses, financeTeam: addresses, usageAlertClient: addresses, usageAlertAdmin: addresses },
+  {
+    contactPerson: addresses('contactPerson'),
+    signingAuthority: addresses('signingAuthority'),
+    licenseUsers: addresses('licenseUsers'),
+    financeTeam: addresses('financeTeam'),
+    usageAlertClient: addresses('usageAlertClient'),
+    usageAlertAdmin: addresses('usageAlertAdmin'),
+  },
   'ContractEmailParams',
 )
 const Quota = request(
   {
-    enabled: optional(t.boolean),
-    metric: optional(oneOf(...quotaMetrics)),
-    limit: optional(Float),
-    alertThresholds: optional(listOf(int32(0), 100)),
-    disableLicenseOnLimitReached: optional(t.boolean),
+    enabled: described(optional(t.boolean), 'Whether the contract has a limit. By default false.'),
+    metric: described(optional(oneOf(...quotaMetrics)), 'What is limited in a calendar month: memory in GiB-months, the default, or CPU in core-months.'),
+    limit: described(optional(Float), 'The quantity that is included in a calendar month, up to 10^12; above 0 if the quota is enabled.'),
+    alertThresholds: described(optional(listOf(int32(0), 100)), 'When mails are sent, in percent of the limit: at most 10 integers from 1 to 1000; none by default.'),
+    disableLicenseOnLimitReached: described(optional(t.boolean), 'Whether no license is issued from when the limit is reached until the month ends. By default false.'),
   },
   'QuotaRuleParams',
 )
 const word = freeText(64)
 
 const terms = {
-  name: optional(freeText(255)),
-  features: optional(listOf(word, 200)),
-  emails: optional(Emails),
-  quota: optional(Quota),
-  start: optional(seconds),
-  end: optional(seconds),
-  allowOffline: optional(t.boolean),
-  autoAssignCluster: optional(t.boolean),
-  disableAnalytics: optional(t.boolean),
-  enableClientBilling: optional(t.boolean),
+  name: described(optional(freeText(255)), 'The name of the contract, at most 255 characters.'),
+  features: described(optional(listOf(word, 200)), 'The features that licenses are for: 1 to 100 words of lower-case letters, digits, `-` and `.`, at most 64 characters each.'),
+  emails: described(optional(Emails), 'The mail addresses of the people whom the contract names.'),
+  quota: described(optional(Quota), 'What the contract includes in a calendar month; no limit by default.'),
+  start: described(optional(SafeInteger), 'The first instant at which the contract is in force, in seconds since the epoch, UTC, from 0. A new contract needs it.'),
+  end: described(optional(SafeInteger), 'The instant just before which the contract ends, in seconds since the epoch, UTC: after `start`, and before the year 9999. A new contract needs it.'),
+  allowOffline: described(optional(t.boolean), 'Whether licenses that last to the end of the contract are issued. By default false.'),
+  autoAssignCluster: described(optional(t.boolean), 'Whether clusters that the owner imports are bound without a request. By default false.'),
+  disableAnalytics: described(optional(t.boolean), 'Whether licenses tell products to send no analytics. By default false.'),
+  enableClientBilling: described(optional(t.boolean), 'Whether the owner may read the usage of each namespace, to bill its own clients. By default false.'),
   allowTrials: optional(noted(t.boolean, { description: 'Objects may be trials: their first month is not billed. By default false.' })),
-  maxTrials: optional(noted(int32(0), { description: 'How many objects are trials under the contract at most, over its whole life. By default 10.' })),
-  restrictions: optional(textLines(4000)),
+  maxTrials: optional(noted(int32(0), { description: 'How many objects are trials under the contract at most, over its whole life. At most 1,000,000; by default 10.' })),
+  restrictions: described(optional(textLines(4000)), 'The text of a JSON object for the products; `offlineTtlDays` in it limits offline licenses to 1 to 36,500 days. Empty by default.'),
 }
 
 /** From when on a change of the terms counts. */
@@ -228,14 +314,14 @@ const upload = {
   fileName: optional(noted(freeText(255), { description: 'The name of the document.' })),
 }
 
-export const AddContractParams = request({ ...terms, ...upload, orgOrUser: PathName, products: listOf(word, 100) }, 'AddContractParams')
-export const ContractParams = request({ ...terms, ...upload, ...effective, product: optional(word) }, 'ContractParams')
+export const AddContractParams = request({ ...terms, ...upload, orgOrUser: described(PathName, 'The login of the user or organization that will own the contracts.'), products: described(listOf(word, 100), 'The products, each of which gets a contract; at most 100.') }, 'AddContractParams')
+export const ContractParams = request({ ...terms, ...upload, ...effective, product: described(optional(word), 'The product that the contract is for, at most 64 characters.') }, 'ContractParams')
 /** The fields of a form with the terms of contracts that hold JSON. */
 export const jsonTerms = ['products', 'features', 'emails', 'quota', 'start', 'end', 'allowOffline', 'autoAssignCluster', 'disableAnalytics', 'enableClientBilling', 'allowTrials', 'maxTrials', 'effectiveFrom', 'reopen'] as const
 /** The limit in bytes of a document of 25 MiB in base64 and the JSON around it. */
 export const documentBodyBytes = 35_100_000
-export const ExtendContractParams = request({ end: seconds, ...effective }, 'ExtendContractParams')
-export const DocumentParams = request({ document: noted(Base64Bytes, { description: 'The bytes, at most 25 MB.' }), fileName: optional(freeText(255)) }, 'ContractDocumentParams')
+export const ExtendContractParams = request({ end: seconds('The new instant just before which the contract ends, later than the present one'), ...effective }, 'ExtendContractParams')
+export const DocumentParams = request({ document: noted(Base64Bytes, { description: 'The bytes, at most 25 MB.' }), fileName: described(optional(freeText(255)), 'The name under which the document is downloaded; by default that of the uploaded file.') }, 'ContractDocumentParams')
 
 const decimalSerial = /^[0-9]{1,48}$/
 const hexSerial = /^0x[0-9A-Fa-f]{1,40}$/
@@ -252,17 +338,20 @@ const LicenseSerial = noted(
 )
 export const AuthoritiesQuery = request({ license: optional(LicenseSerial) }, 'AuthoritiesQuery')
 
-export const LicensePath = request({ id: pathId<ContractId>(), serial: patternText(/^[0-9]{1,48}$/, 48, 'a serial number in decimal digits') }, 'ContractLicensePath')
+export const LicensePath = request(
+  { id: contractInUrl, serial: described(patternText(/^[0-9]{1,48}$/, 48, 'a serial number in decimal digits'), 'The serial number of the license, in decimal digits.') },
+  'ContractLicensePath',
+)
 export const IssuedLicense = answer(
   {
-    serial: t.string,
+    serial: described(t.string, 'The serial number of the certificate, in decimal digits.'),
     cluster: noted(t.string, { description: 'The UID of the namespace kube-system.' }),
-    kind: oneOf('offline', 'online'),
-    notBefore: Instant,
-    notAfter: Instant,
-    issuedAt: Instant,
-    issuedBy: t.string,
-    revokedAt: optional(Instant),
+    kind: described(oneOf('offline', 'online'), '`offline` lasts to the end of the contract, `online` for 7 days and is renewed.'),
+    notBefore: described(Instant, 'The first instant at which the license is valid.'),
+    notAfter: described(Instant, 'The last instant at which the license is valid.'),
+    issuedAt: described(Instant, 'When the license was issued.'),
+    issuedBy: described(t.string, 'The mail address of the user, or the name of the program, that asked for it.'),
+    revokedAt: described(optional(Instant), 'When the license was revoked; absent if it was not.'),
   },
   'IssuedLicense',
 )
@@ -270,13 +359,13 @@ export const IssuedLicense = answer(
 /** The names of the fields are those of the programs that read it. */
 export const PlanInfo = answer(
   {
-    DisplayName: t.string,
-    ProductLine: t.string,
-    TierName: t.string,
-    TwitterHandle: t.string,
-    QuickstartLink: t.string,
-    Features: t.readonlyArray(t.string),
-    MailingLists: t.readonlyArray(t.string),
+    DisplayName: described(t.string, 'The name of the product for people.'),
+    ProductLine: described(t.string, 'The line of products that it belongs to.'),
+    TierName: described(t.string, 'The tier of the product within its line.'),
+    TwitterHandle: described(t.string, 'The name of the account of the product on a social network; may be empty.'),
+    QuickstartLink: described(t.string, 'The address of its introduction; may be empty.'),
+    Features: described(t.readonlyArray(t.string), 'The features that contracts for the product can have.'),
+    MailingLists: described(t.readonlyArray(t.string), 'The mailing lists of the product.'),
   },
   'PlanInfo',
 )
@@ -285,19 +374,12 @@ export const PlanInfo = answer(
 export const AdministeredContract = answer(
   {
     ...Contract.props,
-    emails: answer(
-      {
-        contactPerson: t.readonlyArray(t.string),
-        signingAuthority: t.readonlyArray(t.string),
-        licenseUsers: t.readonlyArray(t.string),
-        financeTeam: t.readonlyArray(t.string),
-        usageAlertClient: t.readonlyArray(t.string),
-        usageAlertAdmin: t.readonlyArray(t.string),
-      },
-      'AdministeredContractEmail',
+    emails: described(
+      answer({ ...ContractEmail.props, usageAlertAdmin: described(texts, recipientWords.usageAlertAdmin) }, 'AdministeredContractEmail'),
+      'The mail addresses of the people whom the contract names, also of the vendor.',
     ),
-    Reminder45DaysSentUnix: noted(SafeInteger, { description: 'Seconds since the epoch; 0 means never.' }),
-    Reminder10DaysSentUnix: noted(SafeInteger, { description: 'Seconds since the epoch; 0 means never.' }),
+    Reminder45DaysSentUnix: described(SafeInteger, 'When the reminder 45 days before the end was sent, in seconds since the epoch; 0 if it was not.'),
+    Reminder10DaysSentUnix: described(SafeInteger, 'When the reminder 10 days before the end was sent, in seconds since the epoch; 0 if it was not.'),
   },
   'AdministeredContract',
 )

@@ -1,7 +1,7 @@
 import * as t from 'io-ts'
 import { DocumentLinkRefused, DocumentRefused, DocumentStoreDown, ContractDocumentMissing, ContractMissing } from '../../core/contracts/ports.ts'
 import { anyone, requires, siteAdmin } from '../kit/access.ts'
-import { noted, patternText, queryIntFrom, request } from '../kit/codecs.ts'
+import { described, noted, patternText, queryIntFrom, request } from '../kit/codecs.ts'
 import { binary, empty, json } from '../kit/reply.ts'
 import { body, routesOf } from '../kit/route.ts'
 import { AdministeredContract, documentBodyBytes, DocumentParams, contractInPath, ContractPath, InAccount } from './codecs.ts'
@@ -67,13 +67,13 @@ export const openDocument = routesOf({ tag, access: anyone })({
   path: '/contract-documents/{ref}',
   summary: 'Download a document by a signed link',
   description: 'Always as a download. A link that has expired or was changed is 403. Links of an object store lead there, not here.',
-  params: request({ ref: word(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 36, 'a UUID') }, 'ContractDocumentPath'),
+  params: request({ ref: described(word(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 36, 'a UUID'), 'The reference of the document, as the link has it.') }, 'ContractDocumentPath'),
   query: request(
     {
-      expires: queryIntFrom(0, Number.MAX_SAFE_INTEGER),
-      name: word(/^[^\p{Cc}/\\]{1,255}$/u, 255, 'a file name'),
-      type: word(/^[a-z]{1,20}\/[a-z0-9.+-]{1,60}$/, 81, 'a media type'),
-      signature: word(/^[\w-]{43}$/, 43, 'a signature'),
+      expires: described(queryIntFrom(0, Number.MAX_SAFE_INTEGER), 'When the link ends, in milliseconds since the epoch.'),
+      name: described(word(/^[^\p{Cc}/\\]{1,255}$/u, 255, 'a file name'), 'The file name of the download.'),
+      type: described(word(/^[a-z]{1,20}\/[a-z0-9.+-]{1,60}$/, 81, 'a media type'), 'The media type of the document.'),
+      signature: described(word(/^[\w-]{43}$/, 43, 'a signature'), 'The signature of the link. It is over all other parts.'),
     },
     'ContractDocumentLink',
   ),

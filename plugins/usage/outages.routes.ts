@@ -33,5 +33,6 @@ export const listOutageTags = route({
   method: 'GET',
   path: '/dashboard/system-outages/tags',
   summary: 'List the tags of outages',
+  description: 'Each tag once, by name.',
   ok: json(200, t.readonlyArray(t.string), ['network']),
 })

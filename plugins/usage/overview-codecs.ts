@@ -1,10 +1,10 @@
 import * as t from 'io-ts'
 import { daySeconds } from '../../core/usage/month.ts'
 import { usageProducts } from '../../core/usage/types.ts'
-import { answer, Float, freeText, Instant, noted, oneOf, optional, PathName, request, SafeInteger } from '../kit/codecs.ts'
+import { answer, described, Float, freeText, Instant, noted, oneOf, optional, PathName, request, SafeInteger } from '../kit/codecs.ts'
 import { billablePairs, UsedPair, UsedQuota } from './view-codecs.ts'
 
-const org = { org: noted(PathName, { description: 'The account whose usage is shown.' }) }
+const org = { org: noted(PathName, { description: 'The login of the account that is meant.' }) }
 
 /** A day in UTC in a query string, as days since the epoch. */
 const Day = noted(
@@ -32,82 +32,80 @@ export const IntakeQuery = request(
   'UsageIntakeQuery',
 )
 
-const MonthState = { revision: SafeInteger, status: oneOf('provisional', 'final'), generatedAt: Instant }
+const MonthState = {
+  revision: described(SafeInteger, 'The number of the newest revision of the month, from 1.'),
+  status: described(oneOf('provisional', 'final'), 'Figures of a `final` revision do not change any more.'),
+  generatedAt: described(Instant, 'When the revision was computed.'),
+}
 const monthText = noted(freeText(7), { description: 'The month in the form `2026-06`.' })
 
 export const GeneratedDates = answer(
   {
-    yearMonthList: t.record(t.string, t.readonlyArray(t.string)),
+    yearMonthList: described(t.record(t.string, t.readonlyArray(t.string)), 'By year, the English names of the months of which a report was generated.'),
     months: noted(t.readonlyArray(answer({ month: monthText, ...MonthState }, 'GeneratedMonth')), { description: 'The same months, each with its newest revision.' }),
   },
   'GeneratedDates',
 )
 
-export const IntakeSums = answer(
+const Intake = answer(
   {
-    items: t.readonlyArray(
-      answer(
-        {
-          day: noted(t.string, { description: 'The day of arrival, in UTC.' }),
-          clusterUID: t.string,
-          received: noted(SafeInteger, { description: 'All events: accepted, repeated and refused ones.' }),
-          accepted: SafeInteger,
-          repeated: noted(SafeInteger, { description: 'Events that were received before.' }),
-          refused: SafeInteger,
-          late: noted(SafeInteger, { description: 'Of the accepted events: those that arrived more than 24 hours after their time.' }),
-        },
-        'UsageIntake',
-      ),
-    ),
+    day: described(t.string, 'The day of arrival, in UTC.'),
+    clusterUID: described(t.string, 'The UID of the cluster that sent the events.'),
+    received: described(SafeInteger, 'All events: accepted, repeated and refused ones.'),
+    accepted: described(SafeInteger, 'Events that were recorded.'),
+    repeated: described(SafeInteger, 'Events that were received before.'),
+    refused: described(SafeInteger, 'Events that were refused and changed nothing.'),
+    late: described(SafeInteger, 'Of the accepted events: those that arrived more than 24 hours after their time.'),
   },
-  'UsageIntakeSums',
+  'UsageIntake',
 )
+export const IntakeSums = answer({ items: described(t.readonlyArray(Intake), 'The sums, by day and cluster, ascending.') }, 'UsageIntakeSums')
 
-export const RefusedEvents = answer(
+const RefusedEvent = answer(
   {
-    items: t.readonlyArray(
-      answer({ receivedAt: Instant, clusterUID: t.string, id: noted(t.string, { description: 'The id that the sender gave the event.' }), type: t.string, reason: t.string, message: t.string }, 'RefusedUsageEvent'),
-    ),
+    receivedAt: described(Instant, 'When the event arrived.'),
+    clusterUID: described(t.string, 'The UID of the cluster that sent it.'),
+    id: described(t.string, 'The id that the sender gave the event.'),
+    type: described(t.string, 'The type of the event, as the sender wrote it.'),
+    reason: described(t.string, 'Why it was refused: `invalid`, `too-early`, `too-late` or `conflict`.'),
+    message: described(t.string, 'What is wrong with it, in one sentence.'),
   },
-  'RefusedUsageEvents',
+  'RefusedUsageEvent',
 )
+export const RefusedEvents = answer({ items: described(t.readonlyArray(RefusedEvent), 'The refused events, the newest first.') }, 'RefusedUsageEvents')
 
-export const RunningMonthFigures = answer(
+const RunningContract = answer(
   {
-    month: monthText,
-    contracts: t.readonlyArray(
-      answer(
-        {
-          contractID: SafeInteger,
-          name: t.string,
-          billed: UsedPair,
-          quota: noted(t.union([UsedQuota, t.null]), { description: 'Null if the contract has no quota.' }),
-          computedAt: Instant,
-        },
-        'RunningContract',
-      ),
-    ),
+    contractID: described(SafeInteger, 'The id of the contract.'),
+    name: described(t.string, 'The name of the contract.'),
+    billed: described(UsedPair, 'What was billed in the month so far.'),
+    quota: described(t.union([UsedQuota, t.null]), 'What the contract includes, and how much of it was billed; null if it has no quota.'),
+    computedAt: described(Instant, 'When the figures were computed.'),
   },
-  'RunningUsageMonth',
+  'RunningContract',
 )
+export const RunningMonthFigures = answer({ month: monthText, contracts: described(t.readonlyArray(RunningContract), 'The contracts in force, by id.') }, 'RunningUsageMonth')
 
-export const Customers = answer(
+const CustomerProduct = answer(
   {
-    month: monthText,
-    customers: t.readonlyArray(
-      answer(
-        {
-          account: t.string,
-          accountID: SafeInteger,
-          ...MonthState,
-          products: t.readonlyArray(answer({ product: oneOf(...usageProducts), objectCount: SafeInteger, cpu: Float, memory: Float, ...billablePairs }, 'CustomerProduct')),
-        },
-        'CustomerMonth',
-      ),
-    ),
+    product: described(oneOf(...usageProducts), 'The product that the figures are of.'),
+    objectCount: described(SafeInteger, 'How many objects ran in the month.'),
+    cpu: described(Float, 'All that they occupied, in core-months.'),
+    memory: described(Float, 'All that they occupied, in GiB-months.'),
+    ...billablePairs,
   },
-  'CustomersOfMonth',
+  'CustomerProduct',
 )
+const CustomerMonth = answer(
+  {
+    account: described(t.string, 'The login of the account.'),
+    accountID: described(SafeInteger, 'The id of the account.'),
+    ...MonthState,
+    products: described(t.readonlyArray(CustomerProduct), 'The totals of each product with objects.'),
+  },
+  'CustomerMonth',
+)
+export const Customers = answer({ month: monthText, customers: described(t.readonlyArray(CustomerMonth), 'The accounts with a report of the month, by name.') }, 'CustomersOfMonth')
 
 export const CloseQuery = request(
   { ...org, status: noted(optional(oneOf('provisional', 'final')), { description: 'The status of the revision. Without it: `final` from 72 hours after the end of the month on, before `provisional`.' }) },

@@ -7,6 +7,7 @@ import { makeCarryIntervals, makeCutSilentObjects, makeExpireUsage } from '../..
 import { laterByMonths, monthOf, secondOf } from '../../core/usage/month.ts'
 import { CloseMonthToken, makeCloseDueMonths } from '../../core/usage/months/close.ts'
 import { ConsumptionUnitOfWorkToken, makeUpdateConsumption } from '../../core/usage/months/consumption.ts'
+import { FinalMonthBusToken, FinalMonthOutboxToken, makePublishFinalMonths } from '../../core/usage/months/final-events.ts'
 import { ConsumptionStoreToken, MonthStoreToken, UsageInputsToken } from '../../core/usage/months/ports.ts'
 import { defineGroup } from '../kit/group.ts'
 
@@ -16,6 +17,7 @@ const runs = [1, 2]
 /** Closes months, and computes what contracts have used in the current one. */
 export const usageMonthsGroup = defineGroup({
   needs: {
+    bus: FinalMonthBusToken,
     clock: ClockToken,
     close: CloseMonthToken,
     consumption: ConsumptionStoreToken,
@@ -23,6 +25,7 @@ export const usageMonthsGroup = defineGroup({
     inputs: UsageInputsToken,
     log: LogToken,
     months: MonthStoreToken,
+    outbox: FinalMonthOutboxToken,
     unitOfWork: ConsumptionUnitOfWorkToken,
   },
   jobs: (given) => {
@@ -37,6 +40,12 @@ export const usageMonthsGroup = defineGroup({
     }))
     return [
       ...closing,
+      {
+        id: 'usage.publishFinalMonths',
+        summary: 'Tell the message bus which months have become final',
+        everySeconds: 60,
+        run: makePublishFinalMonths(given),
+      },
       {
         id: 'usage.updateConsumption',
         summary: 'Compute what contracts with a quota have used in this month, and mail when a threshold is reached',

@@ -30,7 +30,7 @@ const Year = noted(
     (u, c) => (typeof u === 'string' && /^\d{4}$/.test(u) ? t.success(Number(u)) : t.failure(u, c)),
     (year) => String(year).padStart(4, '0'),
   ),
-  { type: 'string', pattern: '^[0-9]{4}$' },
+  { type: 'string', pattern: '^[0-9]{4}$', description: 'The year of the month, in four digits.' },
 )
 
 const Month = noted(
@@ -51,10 +51,11 @@ const month = { year: Year, month: Month }
 const Uid = freeText(253, 1)
 
 export const MonthPath = request(month, 'UsageMonthPath')
-export const MonthObjectPath = request({ ...month, clusterUID: Uid, objectID: Uid }, 'UsageMonthObjectPath')
-export const ObjectPath = request({ clusterUID: Uid, objectID: Uid }, 'UsageObjectPath')
+const objectInUrl = { clusterUID: described(Uid, 'The UID of the cluster of the object.'), objectID: described(Uid, 'The UID of the object.') }
+export const MonthObjectPath = request({ ...month, ...objectInUrl }, 'UsageMonthObjectPath')
+export const ObjectPath = request(objectInUrl, 'UsageObjectPath')
 
-const org = { org: noted(PathName, { description: 'The account whose usage is shown.' }) }
+const org = { org: noted(PathName, { description: 'The login of the account that is meant.' }) }
 export const InAccount = request(org, 'UsageAccountQuery')
 
 const revision = noted(optional(queryIntFrom(1, 2 ** 31 - 1)), { description: 'A revision of the month; the newest without it.' })
@@ -84,27 +85,46 @@ export const viewQuery = (name: string, ...accepted: readonly (keyof typeof filt
     ...org,
     ...Object.fromEntries(accepted.map((filter) => [filter, filters[filter]])),
     revision,
-    format: optional(oneOf('json', 'csv')),
+    format: described(optional(oneOf('json', 'csv')), 'The format of the answer; by default that of the header `Accept`, else JSON.'),
   }
   return request(props, name) as unknown as t.Type<ViewQuery, unknown, unknown>
 }
 
 const used = { cpu: noted(Float, { description: 'Core-months.' }), memory: noted(Float, { description: 'GiB-months.' }) }
 export const UsedPair = answer(used, 'UsedAmounts')
-const FreePairs = answer({ trial: UsedPair, freeContract: UsedPair }, 'FreeUsedAmounts')
+const FreePairs = answer({ trial: described(UsedPair, 'What trials used.'), freeContract: described(UsedPair, 'What was used without a contract.') }, 'FreeUsedAmounts')
 /** The classes of what was used. */
-export const billablePairs = { prod: UsedPair, nonProd: UsedPair, free: FreePairs }
+export const billablePairs = { prod: described(UsedPair, 'Production use, which is billed.'), nonProd: described(UsedPair, 'Other use that is billed.'), free: described(FreePairs, 'Use that is not billed.') }
 const measures = {
   ...used,
-  prod: noted(optional(UsedPair), { description: 'Of view type `billable`, as `nonProd` and `free`.' }),
-  nonProd: optional(UsedPair),
-  free: optional(FreePairs),
+  prod: described(optional(UsedPair), 'Production use, which is billed. Of view type `billable` only.'),
+  nonProd: described(optional(UsedPair), 'Other use that is billed. Of view type `billable` only.'),
+  free: described(optional(FreePairs), 'Use that is not billed. Of view type `billable` only.'),
 }
-const object = { clusterUID: t.string, objectID: t.string, group: t.string, kind: t.string, namespace: t.string, namespaceUID: t.string, name: t.string }
-const interval = { from: InstantText, to: noted(InstantText, { description: 'Just after the last second.' }) }
+const clusterUid = described(t.string, 'The UID of the cluster.')
+const apiGroup = described(t.string, 'The API group of the kind.')
+const kindName = described(t.string, 'The kind of the object, or of the objects.')
+const objects = described(SafeInteger, 'How many objects ran in the month.')
+const object = {
+  clusterUID: clusterUid,
+  objectID: described(t.string, 'The UID of the object.'),
+  group: apiGroup,
+  kind: kindName,
+  namespace: described(t.string, 'The namespace of the object.'),
+  namespaceUID: described(t.string, 'The UID of that namespace.'),
+  name: described(t.string, 'The name of the object.'),
+}
+const interval = { from: described(InstantText, 'The first second.'), to: noted(InstantText, { description: 'Just after the last second.' }) }
 const orNull = (codec: t.Mixed): t.Any => t.union([codec, t.null])
 const list = (codec: t.Any): t.Any => t.readonlyArray(codec as t.Mixed)
-const summary = answer({ min: SafeInteger, max: SafeInteger, mean: Float }, 'OccupiedSummary')
+const Summary = answer(
+  {
+    min: described(SafeInteger, 'The least, at any time in the month.'),
+    max: described(SafeInteger, 'The most, at any time in the month.'),
+    mean: described(Float, 'The mean over the time in which the object ran.'),
+  },
+  'OccupiedSummary',
+)
 
 const ObjectUse = answer(
   {
@@ -114,52 +134,64 @@ const ObjectUse = answer(
   },
   'UseOfObject',
 )
-export const ObjectItem = answer({ ...object, createdAt: InstantText, deletedAt: orNull(InstantText), dailyEvents: noted(list(SafeInteger), { description: 'One for each day of the month in UTC, day 1 first: how often the object was created, resized or deleted on it, by the times of these events. Heartbeats do not count.' }), ...measures, uses: optional(list(ObjectUse)) }, 'UsageOfObject')
-const ContractShare = answer({ contractID: SafeInteger, objectCount: SafeInteger, ...measures }, 'UsageOfContractInKind')
-const KindShare = answer({ group: t.string, kind: t.string, objectCount: SafeInteger, ...measures, contracts: list(ContractShare) }, 'UsageOfKindInCluster')
+export const ObjectItem = answer(
+  {
+    ...object,
+    createdAt: described(InstantText, 'When the object was created.'),
+    deletedAt: described(orNull(InstantText), 'When the object was deleted; null if it was not.'),
+    dailyEvents: described(list(SafeInteger), 'One for each day of the month in UTC, day 1 first: how often the object was created, resized or deleted on it, by the times of these events. Heartbeats do not count.'),
+    ...measures,
+    uses: described(optional(list(ObjectUse)), 'The parts by contract and class, which add up to the figures of the object. Of view type `billable` only.'),
+  },
+  'UsageOfObject',
+)
+const ContractShare = answer({ contractID: described(SafeInteger, 'The id of the contract; 0 for what was used without one.'), objectCount: objects, ...measures }, 'UsageOfContractInKind')
+const KindShare = answer({ group: apiGroup, kind: kindName, objectCount: objects, ...measures, contracts: described(list(ContractShare), 'The parts by contract, which add up to the figures of the kind.') }, 'UsageOfKindInCluster')
 export const ClusterItem = answer(
   {
-    clusterUID: t.string,
-    displayName: t.string,
-    modes: list(answer({ ...interval, mode: t.string }, 'ClusterModeInterval')),
-    contractIDs: list(SafeInteger),
+    clusterUID: clusterUid,
+    displayName: described(t.string, 'The last name of the cluster in the month.'),
+    modes: described(list(answer({ ...interval, mode: described(t.string, 'The mode: `prod` or `non-prod`.') }, 'ClusterModeInterval')), 'The modes of the cluster in the month, in the order of time.'),
+    contractIDs: described(list(SafeInteger), 'The ids of the contracts to which the cluster was bound in the month, ascending.'),
     clusterHours: noted(Float, { description: 'Hours for which the cluster counts: those in which it was heard, the silences of up to 35 days between them, and recorded outages. Without use they are not billed.' }),
-    objectCount: SafeInteger,
+    objectCount: objects,
     ...measures,
-    kinds: list(KindShare),
+    kinds: described(list(KindShare), 'The parts by kind, which add up to the figures of the cluster.'),
   },
   'UsageOfCluster',
 )
 export const NamespaceItem = answer(
   {
-    clusterUID: t.string,
-    namespace: t.string,
-    namespaceUID: t.string,
+    clusterUID: clusterUid,
+    namespace: described(t.string, 'The name of the namespace.'),
+    namespaceUID: described(t.string, 'The UID of the namespace.'),
     clientOrg: noted(t.string, { description: 'The client organization of the namespace; empty if it is of none.' }),
-    objectCount: SafeInteger,
+    objectCount: objects,
     ...measures,
   },
   'UsageOfNamespace',
 )
 export const KindItem = answer(
-  { group: t.string, kind: t.string, objectCount: SafeInteger, ...measures, matrix: noted(list(answer(measures, 'UsageOfDay')), { description: 'One for each day of the month.' }) },
+  { group: apiGroup, kind: kindName, objectCount: objects, ...measures, matrix: noted(list(answer(measures, 'UsageOfDay')), { description: 'One for each day of the month.' }) },
   'UsageOfKind',
 )
+const metric = described(t.string, 'What is limited: `memory_gib_month` or `cpu_core_month`.')
+const QuotaOfTerms = answer({ metric, limit: described(Float, 'The included quantity of a whole month, in the unit of the metric.') }, 'QuotaOfTerms')
 const TermsOfMonth = answer(
   {
     number: noted(SafeInteger, { description: 'Of the version, as in `GET /contracts/{id}/terms`.' }),
     ...interval,
-    product: t.string,
-    features: list(t.string),
-    start: InstantText,
-    end: InstantText,
-    quota: orNull(answer({ metric: t.string, limit: Float }, 'QuotaOfTerms')),
+    product: described(t.string, 'The product of the contract, as these terms have it.'),
+    features: described(list(t.string), 'The features of the contract, as these terms have them.'),
+    start: described(InstantText, 'The first instant of the contract, as these terms have it.'),
+    end: described(InstantText, 'The instant just before which the contract ends, as these terms have it.'),
+    quota: described(orNull(QuotaOfTerms), 'What these terms include in a calendar month; null without a limit.'),
   },
   'TermsOfMonth',
 )
 export const UsedQuota = answer(
   {
-    metric: t.string,
+    metric,
     limit: noted(Float, { description: 'The quantity that is included in the month, in the unit of the metric: a limit that was changed in it counts by the seconds of each.' }),
     billed: noted(Float, { description: 'Production and other use: what counts against the limit.' }),
     excess: noted(Float, { description: 'What was billed beyond the limit.' }),
@@ -170,75 +202,149 @@ export const UsedQuota = answer(
 export const ContractItem = answer(
   {
     contractID: noted(SafeInteger, { description: '0 for what was used without a contract.' }),
-    name: t.string,
-      product: t.string,
-      features: list(t.string),
-      start: noted(orNull(InstantText), { description: 'From when the contract is in force; null without a contract.' }),
-      end: noted(orNull(InstantText), { description: 'Until just before when it is in force: its end or its revocation.' }),
-      quota: noted(orNull(UsedQuota), { description: 'Null without a quota.' }),
-      terms: noted(list(TermsOfMonth), { description: 'The versions of the terms that were in force in the month and cover the product, in the order of time.' }),
-    objectCount: SafeInteger,
+    name: described(t.string, 'The name of the contract; empty without one.'),
+    product: described(t.string, 'The product of the contract; empty without one.'),
+    features: described(list(t.string), 'The features of the contract.'),
+    start: noted(orNull(InstantText), { description: 'From when the contract is in force; null without a contract.' }),
+    end: noted(orNull(InstantText), { description: 'Until just before when it is in force: its end or its revocation.' }),
+    quota: noted(orNull(UsedQuota), { description: 'Null without a quota.' }),
+    terms: noted(list(TermsOfMonth), { description: 'The versions of the terms that were in force in the month and cover the product, in the order of time.' }),
+    objectCount: objects,
     ...measures,
   },
   'UsageOfContract',
 )
-const OccupiedSegment = answer({ ...interval, milliCPU: SafeInteger, memMiB: SafeInteger, replicas: SafeInteger, generation: Int64 }, 'OccupiedSegment')
-export const QuotaItem = answer({ ...object, milliCPU: summary, memMiB: summary, segments: list(OccupiedSegment) }, 'OccupiedByObject')
-export const ModeItem = answer({ ...object, ...used, segments: list(answer({ ...interval, mode: t.string, ...used }, 'UsedInMode')) }, 'UsageOfObjectByMode')
+const OccupiedSegment = answer(
+  {
+    ...interval,
+    milliCPU: described(SafeInteger, 'What all replicas occupied together, in thousandths of a core.'),
+    memMiB: described(SafeInteger, 'What all replicas occupied together, in MiB.'),
+    replicas: described(SafeInteger, 'How many replicas there were.'),
+    generation: described(Int64, 'The generation of the object.'),
+  },
+  'OccupiedSegment',
+)
+const segments = described(list(OccupiedSegment), 'The intervals in which it occupied the same, in the order of time.')
+export const QuotaItem = answer(
+  { ...object, milliCPU: described(Summary, 'What it occupied, in thousandths of a core.'), memMiB: described(Summary, 'What it occupied, in MiB.'), segments },
+  'OccupiedByObject',
+)
+const UsedInMode = answer({ ...interval, mode: described(t.string, 'The mode of the cluster: `prod` or `non-prod`.'), ...used }, 'UsedInMode')
+export const ModeItem = answer({ ...object, ...used, segments: described(list(UsedInMode), 'The intervals in which its cluster had the same mode, in the order of time.') }, 'UsageOfObjectByMode')
 
-const Totals = answer({ cpu: optional(used.cpu), memory: optional(used.memory), prod: measures.prod, nonProd: measures.nonProd, free: measures.free, objectCount: SafeInteger, clusterHours: optional(Float) }, 'UsageTotals')
+const Totals = answer({ cpu: optional(used.cpu), memory: optional(used.memory), prod: measures.prod, nonProd: measures.nonProd, free: measures.free, objectCount: objects, clusterHours: described(optional(Float), 'The hours of all clusters. Of the view of clusters only.') }, 'UsageTotals')
+
+const Units = answer({ cpu: described(t.string, 'The unit of `cpu`: `core-month`.'), memory: described(t.string, 'The unit of `memory`: `GiB-month`.') }, 'UsageUnits')
+
+const viewHead = {
+  revision: described(SafeInteger, 'The revision of the month, from 1.'),
+  status: described(oneOf('provisional', 'final'), 'Figures of a `final` revision do not change any more.'),
+  generatedAt: described(InstantText, 'When the revision was computed.'),
+  product: described(t.string, 'The product that the view is of.'),
+  view: described(t.string, 'The name of the view.'),
+  viewType: described(oneOf(...usageViewTypes), 'Whether the figures are divided into classes (`billable`) or not (`total`).'),
+  year: described(SafeInteger, 'The year of the month.'),
+  month: described(t.string, 'The English name of the month.'),
+  timezone: described(t.literal('UTC'), 'The time zone of the month and its days.'),
+  units: described(Units, 'The units of the figures.'),
+}
 
 /** Returns the codec of a view with these items. */
 export const viewOf = (item: t.Any, name: string): t.Any =>
   answer(
     {
-      revision: SafeInteger,
-      status: oneOf('provisional', 'final'),
-      generatedAt: InstantText,
-      product: t.string,
-      view: t.string,
-      viewType: oneOf(...usageViewTypes),
-      year: SafeInteger,
-      month: t.string,
-      timezone: t.literal('UTC'),
-      units: answer({ cpu: t.string, memory: t.string }, 'UsageUnits'),
-      items: list(item),
+      ...viewHead,
+      items: described(list(item), 'The items of the view.'),
       totals: noted(Totals, { description: 'The sums of the figures of the items.' }),
     },
     name,
   )
 
-export const ObjectHistoryView = answer({ ...object, months: list(patternText(/^\d{4}-\d{2}$/, 7, 'a month')), segments: list(OccupiedSegment) }, 'ObjectQuotaHistory') as unknown as t.Type<FreeObject, unknown>
+export const ObjectHistoryView = answer({ ...object, months: described(list(patternText(/^\d{4}-\d{2}$/, 7, 'a month')), 'The generated months in which the object ran, ascending.'), segments }, 'ObjectQuotaHistory') as unknown as t.Type<FreeObject, unknown>
 
-export const NamespacePath = request({ clusterID: noted(Uid, { description: 'The UID of the cluster.' }), namespaceName: Uid }, 'UsageNamespacePath')
+export const NamespacePath = request({ clusterID: noted(Uid, { description: 'The UID of the cluster.' }), namespaceName: described(Uid, 'The name of the namespace.') }, 'UsageNamespacePath')
 
-const seconds = noted(SafeInteger, { description: 'Seconds since the epoch, UTC.' })
-const secondsOrNull = t.union([seconds, t.null])
-const size = noted(t.string, { description: 'A quantity of Kubernetes: `10Gi`.' })
+/** An instant in seconds since the epoch, UTC. */
+const seconds = (meaning: string) => described(SafeInteger, `${meaning}, in seconds since the epoch, UTC.`)
+const secondsOrNull = (meaning: string, otherwise: string) => described(t.union([SafeInteger, t.null]), `${meaning}, in seconds since the epoch, UTC; null if ${otherwise}.`)
+const size = (meaning: string) => described(t.string, `${meaning}, as a quantity of Kubernetes: \`10Gi\`.`)
 const texts = t.record(t.string, t.string)
 
-const PodDetails = answer({ flavor: answer({ cpu: t.string, memory: size }, 'PodFlavor'), count: SafeInteger, age: noted(SafeInteger, { description: 'Seconds.' }) }, 'PodDetails')
+const PodFlavor = answer({ cpu: described(t.string, 'The CPU of one pod, as a quantity of Kubernetes: `500m`.'), memory: size('The memory of one pod') }, 'PodFlavor')
+const PodDetails = answer(
+  {
+    flavor: described(PodFlavor, 'What one pod occupies.'),
+    count: described(SafeInteger, 'How many pods occupy that.'),
+    age: described(SafeInteger, 'For how long they have done so, in seconds.'),
+  },
+  'PodDetails',
+)
+const VolumeExpansion = answer({ size: size('The size after the expansion'), at: seconds('When the volume was expanded') }, 'VolumeExpansion')
 const VolumeDetails = answer(
-  { name: t.string, initialSize: size, expansions: t.readonlyArray(answer({ size, at: seconds }, 'VolumeExpansion')), createdAt: seconds, deletedAt: secondsOrNull },
+  {
+    name: described(t.string, 'The name of the volume.'),
+    initialSize: size('The first size of the volume'),
+    expansions: described(t.readonlyArray(VolumeExpansion), 'Its later sizes, in the order of time.'),
+    createdAt: seconds('When the volume was created'),
+    deletedAt: secondsOrNull('When the volume was deleted', 'it was not'),
+  },
   'VolumeDetails',
+)
+const DatabaseInfo = answer(
+  {
+    kind: described(t.string, 'The kind of the database.'),
+    group: apiGroup,
+    product: described(t.string, 'The product that the database belongs to.'),
+    name: described(t.string, 'The name of the database.'),
+    uid: described(t.string, 'The UID of the database.'),
+    createdAt: seconds('When the database was created'),
+    deletedAt: secondsOrNull('When the database was deleted', 'it was not'),
+  },
+  'DatabaseInfo',
 )
 const DatabaseUsageReport = answer(
   {
-    databaseInfo: answer({ kind: t.string, group: t.string, product: t.string, name: t.string, uid: t.string, createdAt: seconds, deletedAt: secondsOrNull }, 'DatabaseInfo'),
-    podDetails: t.readonlyArray(PodDetails),
-    volumeDetails: t.readonlyArray(VolumeDetails),
+    databaseInfo: described(DatabaseInfo, 'Which database it is.'),
+    podDetails: described(t.readonlyArray(PodDetails), 'What its pods occupy.'),
+    volumeDetails: described(t.readonlyArray(VolumeDetails), 'Its volumes, with their sizes over time.'),
   },
   'DatabaseUsageReport',
 )
+const ClusterInfo = answer(
+  {
+    uid: described(t.string, 'The UID of the cluster.'),
+    name: described(t.string, 'The name of the record of the cluster; empty without one.'),
+    kubernetesVersion: described(t.string, 'The version of Kubernetes; empty if it is not known.'),
+    provider: described(t.string, 'The provider of the cluster; empty if it is not known.'),
+    capacity: described(answer({ nodes: described(SafeInteger, 'How many nodes the cluster has.') }, 'ClusterCapacity'), 'The size of the cluster.'),
+  },
+  'ReportedClusterInfo',
+)
+const NamespaceInfo = answer(
+  {
+    name: described(t.string, 'The name of the namespace.'),
+    uid: described(t.string, 'The UID of the namespace.'),
+    labels: described(texts, 'The labels that were reported last.'),
+    annotations: described(texts, 'The annotations that were reported last.'),
+    createdAt: secondsOrNull('When the namespace was created', 'it was not reported'),
+  },
+  'ReportedNamespaceInfo',
+)
 export const NamespaceUsageReport: t.Type<NamespaceReport, unknown> = answer(
   {
-    clusterInfo: answer({ uid: t.string, name: t.string, kubernetesVersion: t.string, provider: t.string, capacity: answer({ nodes: SafeInteger }, 'ClusterCapacity') }, 'ReportedClusterInfo'),
-    namespaceInfo: answer({ name: t.string, uid: t.string, labels: texts, annotations: texts, createdAt: secondsOrNull }, 'ReportedNamespaceInfo'),
-    databases: t.readonlyArray(DatabaseUsageReport),
+    clusterInfo: described(ClusterInfo, 'The cluster of the namespace.'),
+    namespaceInfo: described(NamespaceInfo, 'Which namespace it is.'),
+    databases: described(t.readonlyArray(DatabaseUsageReport), 'The databases of the namespace.'),
   },
   'NamespaceUsageReport',
 )
-export const NamespaceUsageReports = answer({ generatedAt: seconds, items: t.readonlyArray(NamespaceUsageReport) }, 'NamespaceUsageReports')
+export const NamespaceUsageReports = answer(
+  {
+    generatedAt: seconds('When the reports were made'),
+    items: described(t.readonlyArray(NamespaceUsageReport), 'One for each namespace with databases.'),
+  },
+  'NamespaceUsageReports',
+)
 
 export const namespaceExample = {
   clusterInfo: { uid: '0d3fdb5c-7d7c-4d6e-9a3d-3c1f3a1d2c44', name: 'production', kubernetesVersion: 'v1.35.0', provider: 'EKS', capacity: { nodes: 5 } },

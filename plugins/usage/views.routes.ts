@@ -40,6 +40,7 @@ export const getObjectHistory = monthRoute({
   method: 'GET',
   path: '/dashboard/summary/object-quota-history/clusters/{clusterUID}/objects/{objectID}',
   summary: 'Get what an object occupied in all generated months',
+  description: 'From the newest revision of each month. Intervals that continue in the next month are one.',
   params: ObjectPath,
   query: InAccount,
   badPathAs: 400,

@@ -57,7 +57,7 @@ for (const [what, credential] of [['tokens', { token: 'a'.repeat(40) }], ['passw
   })
 }
 
-const names = ['confirm-email', 'reset-password', 'sign-in', 'accept-invitation'] as const
+const names = ['confirm-email', 'reset-password', 'sign-in', 'accept-invitation', 'usage-intake'] as const
 
 let accountPagesService: TestService
 test.before(async () => {

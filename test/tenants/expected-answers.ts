@@ -79,7 +79,7 @@ const contractAdministration = [
 
 const usageSummaries = [
   'listGeneratedMonths', 'getObjectHistory', 'getDatabaseObjects', 'getDatabaseClusters', 'getDatabaseNamespaces', 'getDatabaseKinds', 'getDatabaseContracts', 'getDatabaseQuotas', 'getDatabaseModes',
-  'getBackupClusters', 'getBackupContracts', 'getVaultClusters', 'getVaultContracts', 'getIngressClusters', 'getIngressContracts', 'getDatabaseQuotasOfObject', 'getDatabaseModesOfObject', 'downloadReport',
+  'getBackupClusters', 'getBackupContracts', 'getVaultClusters', 'getVaultContracts', 'getIngressClusters', 'getIngressContracts', 'getDatabaseQuotasOfObject', 'getDatabaseModesOfObject', 'downloadReport', 'listIntake', 'listRefusedEvents', 'getRunningMonth', 'closeMonth', 'reopenMonth', 'listCustomers',
 ]
 
 /** Requests about the own tenant alone that its owner is refused, and why. */

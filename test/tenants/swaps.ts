@@ -111,7 +111,9 @@ const plainQuery: Readonly<Record<string, string | undefined>> = {
   source_id: undefined, sort: undefined, purge: undefined, after: undefined, state: undefined, kind: undefined,
   operation: 'check', _method: 'PRIMARY', action: undefined, since: undefined, page: undefined, limit: undefined, include_desc: undefined, all: 'true', provider: undefined,
   format: undefined, credential_type: undefined, fleet_endpoint: undefined, type: undefined, autoConnectClusters: undefined, 'response-id': undefined, notify: undefined,
-  view_type: undefined, revision: undefined, group: undefined, clusterUID: undefined, namespaceUID: undefined, contractID: undefined, onlyOffline: undefined, namespace: undefined, version: undefined, max: undefined, full: undefined, token: undefined, expirationSeconds: undefined, profile: undefined, skipCRDs: undefined, installer: undefined, installCRDs: undefined, wait: undefined, timeout: undefined, start: undefined, tags: undefined,
+  view_type: undefined, revision: undefined, group: undefined, clusterUID: undefined, namespaceUID: undefined, contractID: undefined, onlyOffline: undefined, namespace: undefined, version: undefined, max: undefined, full: undefined, token: undefined, expirationSeconds: undefined, profile: undefined, skipCRDs: undefined, installer: undefined, installCRDs: undefined, wait: undefined, timeout: undefined, start: undefined, tags: undefined, from: undefined, to: undefined, status: undefined,
+  // Which certificate of a public list is the first.
+  license: undefined,
 }
 const constants: Readonly<Record<string, string>> = { clusterset: 'global', managedCluster: 'spoke', feature: 'backup', objectType: 'cluster', digest: 'd'.repeat(43), path: 'version', name: 'web', chart: 'web', year: plantedUsage.year, month: plantedUsage.month, clusterUID: plantedUsage.clusterUid, objectID: plantedUsage.objectUid, namespaceName: plantedUsage.namespace }
 

@@ -3,8 +3,11 @@ import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
+import type { AccountId } from '../../core/kernel/ids.ts'
 import { UsageEventTallyToken } from '../../core/usage/events/reports.ts'
 import type { ReportedEvent } from '../../core/usage/events/types.ts'
+import { monthKey } from '../../core/usage/month.ts'
+import { FinalMonthBusToken, FinalMonthOutboxToken, makePublishFinalMonths } from '../../core/usage/months/final-events.ts'
 import { closeClients, connectWith, publishRefusal, startBusWorld, type BusWorld, type GivenCredentials } from '../bus/bus-world.ts'
 import { makePeople, type Person } from '../clusters/cluster-world.ts'
 import { needing } from '../support/components/needing.ts'
@@ -134,6 +137,31 @@ test.serial('messages that cannot be recorded yet do not hold up those of others
   const waiting = async (name: string): Promise<number> => (await manager.streams.info(name)).state.messages
   await until('the first hundred are set aside', async () => ((await waiting('usage')) === 0 ? true : undefined))
   t.is(await waiting('usage-aside'), 100)
+})
+
+test.serial('the bus is told of each month that becomes final, under one id however often, once it is there', async (t) => {
+  const { container } = world.service.running
+  const outbox = container.resolve(FinalMonthOutboxToken)
+  const [row] = await db.query<{ id: number }>((k) => k('accounts').where('name', org).select('id'))
+  const month = { ownerId: Number(row?.id) as AccountId, month: monthKey(2026, 10), revision: 2, generatedAt: new Date('2026-11-04T00:30:00Z') }
+  await outbox.add(month)
+  await outbox.add({ ...month, month: monthKey(2026, 9) })
+  const bus = container.resolve(FinalMonthBusToken)
+  const away = { publish: () => Promise.reject(new Error('The bus is away.')) }
+  await t.throwsAsync(makePublishFinalMonths({ outbox, bus: away })(new AbortController().signal))
+  t.is((await outbox.oldest(9)).length, 2)
+  // A process that is killed between the publication and the removal publishes again.
+  const forgetful = { ...outbox, remove: () => Promise.reject(new Error('The process is killed.')) }
+  await t.throwsAsync(makePublishFinalMonths({ outbox: forgetful, bus })(new AbortController().signal))
+  await makePublishFinalMonths({ outbox, bus })(new AbortController().signal)
+  t.deepEqual(await outbox.oldest(9), [])
+  admin = await connectWith(await until('the credentials of the platform', credentialsOfAdmin))
+  const { streams } = await jetstreamManager(admin)
+  t.is((await streams.info('usage-months')).state.messages, 2)
+  const stored = await streams.getMessage('usage-months', { last_by_subj: `usage.months.${row?.id}` })
+  t.is(stored?.header.get('Nats-Msg-Id'), `usage-month.${row?.id}.2026-09.2`)
+  const first = await streams.getMessage('usage-months', { seq: 1 })
+  t.deepEqual(first?.json(), { type: 'usage-month.final', account: org, accountID: Number(row?.id), month: '2026-10', revision: 2, status: 'final', generatedAt: '2026-11-04T00:30:00.000Z' })
 })
 
 test.serial('what the bus has stored survives its end and its restart, and is recorded then', async (t) => {

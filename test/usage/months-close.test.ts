@@ -131,6 +131,7 @@ for (const database of eachDatabase()) {
     await world.object(a.id, kind, [{ from: start, to: end, milliCpu: 1, memoryMib: 1 }])
     t.like(await closed(world.close(callOf(), closeInput)), { isNew: true, month: { revision: 1 } })
     t.notDeepEqual((await world.shown('objects-usage-view'))?.json, before?.json)
+    t.deepEqual(await world.finalMonths.oldest(9), [])
     world.setNow(afterFinal)
     t.like(await closed(world.close(callOf(), closeInput)), { isNew: true, month: { revision: 1, status: 'final' } })
     const final = await world.shown('objects-usage-view')
@@ -178,6 +179,12 @@ for (const database of eachDatabase()) {
     t.like(await closed(world.close(callOf(), closeInput)), { isNew: true, month: { revision: 2, status: 'final' } })
     const actions = await world.db.query<{ readonly action: string }>((k) => k('audit_events').orderBy('id').select('action'))
     t.deepEqual(actions.map(({ action }) => action), ['usage-month.final', 'usage-month.reopened', 'usage-month.final'])
+    const [one, two] = await world.finalMonths.oldest(9)
+    t.like(one, { ownerId: closeInput.ownerId, month: closeInput.month, revision: 1, generatedAt: new Date(afterFinal * 1000) })
+    t.like(two, { month: closeInput.month, revision: 2 })
+    t.not(one?.accountName, '')
+    await world.finalMonths.remove(one?.id ?? 0)
+    t.deepEqual(await world.finalMonths.oldest(9), [two])
   })
 
   onWorld('a namespace has the client organization that its labels name', async (t, world) => {

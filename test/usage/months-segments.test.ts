@@ -170,12 +170,14 @@ test('intervals are parsed from their text in the order of time', (t) => {
   )
 })
 
-test('a month that becomes final is mailed once to each address of its contracts', async (t) => {
+test('a month that becomes final is an event, and is mailed once to each address of its contracts', async (t) => {
   const posted: Mail[] = []
   const emails = { contactPerson: ['a@example.com'], signingAuthority: [], licenseUsers: [], financeTeam: ['b@example.com'], usageAlertClient: [], usageAlertAdmin: ['b@example.com', 'c@example.com'] }
   const contractsIn = async () => [{ ownerName: 'acme', emails }, { ownerName: 'acme', emails }]
   const made: UsageMonth = { id: 1 as UsageMonth['id'], ownerId: 7 as AccountId, month: monthKey(2026, 10), revision: 2, status: 'final', generatedAt: new Date(0), inputHash: '' }
-  await announceFinal({ mail: { post: async (mail) => void posted.push(mail) }, contractsIn }, made)
+  const added: unknown[] = []
+  await announceFinal({ mail: { post: async (mail) => void posted.push(mail) }, events: { add: async (month) => void added.push(month) }, contractsIn }, made)
+  t.deepEqual(added, [made])
   t.deepEqual(posted.map(({ to }) => to), ['b@example.com', 'c@example.com'])
   t.is(posted[0]?.subject, 'The usage of acme in 2026-10 is final')
 })

@@ -9,6 +9,7 @@ import { makeSqlLeaseStore } from '../../adapters/sql/kernel/instance-store.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { makeSqlUsageClusterStore } from '../../adapters/sql/usage/cluster-store.ts'
 import { makeSqlUsageUpkeepStore } from '../../adapters/sql/usage/interval-store.ts'
+import { makeSqlFinalMonthOutbox } from '../../adapters/sql/usage/final-month-outbox.ts'
 import { makeSqlMonthStore } from '../../adapters/sql/usage/month-store.ts'
 import { makeSqlUsageInputs } from '../../adapters/sql/usage/usage-inputs.ts'
 import { makeSqlUsageViewStore } from '../../adapters/sql/usage/view-store.ts'
@@ -70,6 +71,7 @@ export const makeMonthsWorld = async (db: SqlDatabase, isEmpty = true) => {
   if (isEmpty) await storeWorld(db, { users: [1], orgs: [{ id: owner, visibility: 'private', members: [1], teams: [], roles: [], grants: [] }], clusters: [], tokens: [] })
   let now = new Date((end + 3600) * 1000)
   const clock = { now: () => now }
+  const finalMonths = makeSqlFinalMonthOutbox(db)
   const [contracts, bindings, months, views] = [makeSqlContractStore(db, clock)(db), makeSqlBindingStore(db, clock)(db), makeSqlMonthStore(db), makeSqlUsageViewStore(db)(db)]
   const [inputs, spools] = [makeSqlUsageInputs(db), makeSpools(tmpdir())]
   /** Reads where it is called, with other ports in place of some. */
@@ -86,7 +88,7 @@ export const makeMonthsWorld = async (db: SqlDatabase, isEmpty = true) => {
     leases: makeSqlLeaseStore(db),
     newHolder: randomUUID,
     months: months(db),
-    unitOfWork: makeSqlUnitOfWork(db, (tx, audit) => ({ months: months(tx), audit, mail: { post: async () => undefined }, contractsIn: async () => [] }), makeSqlAuditTrail(db, makeAuditChain(makeHmacDigest(new Uint8Array(randomBytes(32)))))),
+    unitOfWork: makeSqlUnitOfWork(db, (tx, audit) => ({ months: months(tx), audit, mail: { post: async () => undefined }, events: finalMonths(tx), contractsIn: async () => [] }), makeSqlAuditTrail(db, makeAuditChain(makeHmacDigest(new Uint8Array(randomBytes(32)))))),
     report: { write: async () => undefined },
   }
   const [clusters, upkeep] = [makeSqlUsageClusterStore(db), makeSqlUsageUpkeepStore(db)]
@@ -104,6 +106,7 @@ export const makeMonthsWorld = async (db: SqlDatabase, isEmpty = true) => {
     close: makeCloseMonth(deps),
     gatherWith,
     closeWith: (changes: Partial<CloseDeps>) => makeCloseMonth({ ...deps, ...changes }),
+    finalMonths: finalMonths(db),
     settle: makeSettleMonth({ clock: deps.clock, clusters: clusters(db), unitOfWork: upkeepWork }),
     setNow: (seconds: number) => void (now = new Date(seconds * 1000)),
     count,

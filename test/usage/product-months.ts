@@ -48,6 +48,17 @@ export const contractsInMonth: readonly ContractInMonth[] = [
   { id: 9, name: 'Plain', product: 'database', ...terms, quota: undefined, terms: [] },
 ]
 
+/** The terms of the first contract were changed on the 15th of the month; those of the others are the same in all of it. */
+const contractsOf = (month: MonthKey): readonly ContractInMonth[] => {
+  const changedAt = (monthStart(month) + 14 * 86_400 + 3600) as UnixSeconds
+  const term = { startsAt: new Date(terms.from * 1000), endsAt: new Date(terms.to * 1000) }
+  return contractsInMonth.map(({ product, features, quota, ...contract }, index) => {
+    const version = { number: 3, from: monthStart(month), to: monthEnd(month), product, features, quota, ...term }
+    const both = [{ ...version, to: changedAt, quota: { metric: 'cpu_core_month' as const, limit: 10.25 } }, { ...version, number: 4, from: changedAt, features: [...features, 'backup'], quota: undefined }]
+    return { ...contract, product, features, quota, terms: index === 0 ? both : [version] }
+  })
+}
+
 const partsOf = (used: readonly UsedOnDay[]): readonly UsagePart[] => {
   const parts = new Map<string, UsagePart>()
   for (const { use, contractId, milliCpuSeconds, mebibyteSeconds } of used) {
@@ -100,7 +111,7 @@ export const monthOfPlans = (given: readonly ObjectPlan[], { month = monthKey(20
       clusterUid: clusterUidOf(n), displayName: clusterNames[n] ?? `cluster ${n}`, modes: [{ from: monthStart(month), to: monthEnd(month), mode: 'prod' as const }], heardSeconds: n * 1234, contractIds: n === 1 ? [7, 9] : [],
       clientNamespaces: n === 1 ? [{ namespaceUid: 'uid-of-shop', clientOrg: 'shop' }] : [],
     })),
-    contracts: contractsInMonth,
+    contracts: contractsOf(month),
   }
 }
 

@@ -125,6 +125,27 @@ test.serial('report, JSON and CSV show the same figures', async (t) => {
   t.is(text.split('An object counts once for each contract under which it was used, and once in the total.').length, 2)
 })
 
+interface ContractsView {
+  readonly items: readonly { readonly contractID: number; readonly terms: readonly { readonly number: number; readonly from: string; readonly to: string; readonly quota: { readonly limit: number } | null }[] }[]
+}
+
+test.serial('report, JSON and CSV show the versions of terms that were in force in the month', async (t) => {
+  await publish(monthKey(2025, 12), 1, 'final')
+  const text = (await readPdf(new Uint8Array(await (await fetched(pathOf('2025/December'))).arrayBuffer()))).pages.join(' ')
+  const viewPath = `${base}/2025/December/usage-report/products/dbProduct/views/contracts-usage-view?org=${org}&view_type=billable`
+  const { items } = (await (await fetched(viewPath)).json()) as ContractsView
+  const csv = await (await fetched(`${viewPath}&format=csv`)).text()
+  t.deepEqual(items.find(({ contractID }) => contractID === 7)?.terms.map(({ number, from, to, quota }) => [number, from, to, quota?.limit]), [
+    [3, '2025-12-01T00:00:00Z', '2025-12-15T01:00:00Z', 10.25], [4, '2025-12-15T01:00:00Z', '2026-01-01T00:00:00Z', undefined],
+  ])
+  t.regex(text, /7 Terms, version 3 database, database-enterprise 2025-12-01 2025-12-15 01:00 10\.250 core-months/)
+  t.regex(text, /7 Terms, version 4 database, database-enterprise, backup 2025-12-15 01:00 2026-01-01 no limit/)
+  // Terms that were the same in the whole month are those of the contract.
+  t.is(text.split('Terms, version').length, 3)
+  t.true(csv.includes(',terms.number,terms.from,terms.to,terms.product,terms.features,terms.quota.metric,terms.quota.limit,'))
+  t.true(csv.includes(',3 4,2025-12-01T00:00:00Z 2025-12-15T01:00:00Z,2025-12-15T01:00:00Z 2026-01-01T00:00:00Z,database database,"database-enterprise database-enterprise,backup",cpu_core_month none,10.25 none,'), csv)
+})
+
 test.serial('each revision keeps its report, and the newest is the one of the month', async (t) => {
   const april = monthKey(2026, 4)
   await publish(april, 1, 'final')

@@ -36,6 +36,7 @@ import { migration as contractsTerms } from './0040-contracts-terms.ts'
 import { migration as usageTerms } from './0041-usage-terms.ts'
 import { migration as usageIntake } from './0043-usage-intake.ts'
 import { migration as usageRefused } from './0044-usage-refused.ts'
+import { migration as usageFinalMonths } from './0045-usage-final-months.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration in the order in which they run. New ones are appended. */
@@ -78,4 +79,5 @@ export const allMigrations: readonly Migration[] = [
   usageTerms,
   usageIntake,
   usageRefused,
+  usageFinalMonths,
 ]

@@ -160,5 +160,6 @@ export const schemaOf = (codec: t.Any, registry: SchemaRegistry): Schema => {
   if (!isNamed(tagged)) return { ...describe(tagged, walk), ...note }
   const shape = shapeOf(tagged)
   const describeShape = describers[shape._tag ?? ''] ?? describe
-  return registry.reference(tagged.name, shape, () => ({ ...describeShape(shape, walk), ...note }))
+  // What is noted is about the place that refers to the component.
+  return { ...registry.reference(tagged.name, shape, () => describeShape(shape, walk)), ...note }
 }

@@ -36,7 +36,7 @@ const accountPolicy = [
   "require-trusted-types-for 'script'",
 ].join('; ')
 
-const pageNames = ['account', 'confirm-email', 'reset-password', 'sign-in', 'accept-invitation'] as const
+const pageNames = ['account', 'confirm-email', 'reset-password', 'sign-in', 'accept-invitation', 'usage-intake'] as const
 
 /** The scripts of the account pages, by file name. */
 export const accountScripts = pageFiles('scripts/')

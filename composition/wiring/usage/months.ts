@@ -1,14 +1,20 @@
 import { randomUUID } from 'node:crypto'
+import { natsServers } from '../../../adapters/bus/nats-connection.ts'
+import { makeNatsFinalMonthBus, noFinalMonthBus } from '../../../adapters/bus/nats-final-months.ts'
 import { makePdfRenderer } from '../../../adapters/reports/pdf-renderer.ts'
 import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlUnitOfWork } from '../../../adapters/sql/engine/unit-of-work.ts'
+import { makeSqlFinalMonthOutbox } from '../../../adapters/sql/usage/final-month-outbox.ts'
 import { makeSqlConsumptionStore, makeSqlMonthStore } from '../../../adapters/sql/usage/month-store.ts'
 import { makeSqlUsageOverviewStore } from '../../../adapters/sql/usage/overview-store.ts'
 import { packText } from '../../../adapters/sql/usage/packed-text.ts'
 import { makeSqlUsageInputs } from '../../../adapters/sql/usage/usage-inputs.ts'
 import { AuditChainToken } from '../../../core/audit/ports.ts'
+import { makeFinalMonthsLogin, makeSealedKeys } from '../../../core/bus/keys.ts'
+import { BusIdentityStoreToken, BusMintToken } from '../../../core/bus/ports.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
 import { LeaseStoreToken } from '../../../core/kernel/instances.ts'
+import { EntropyToken } from '../../../core/kernel/secret.ts'
 import { notifyAfterCommit } from '../../../core/mail/delivery.ts'
 import { OutboxNotifierToken } from '../../../core/mail/ports.ts'
 import type { SettleMonth } from '../../../core/usage/events/ports.ts'
@@ -17,6 +23,8 @@ import { makeSettleMonth } from '../../../core/usage/events/upkeep.ts'
 import type { AnnounceStores } from '../../../core/usage/months/announce.ts'
 import { monthBounds, monthEnd } from '../../../core/usage/month.ts'
 import { CloseMonthToken, makeCloseMonth } from '../../../core/usage/months/close.ts'
+import type { FinalMonthBus } from '../../../core/usage/months/final-events.ts'
+import { FinalMonthBusToken, FinalMonthOutboxToken } from '../../../core/usage/months/final-events.ts'
 import type { GatherMonth, MonthReport, UsageInputs } from '../../../core/usage/months/ports.ts'
 import { ConsumptionUnitOfWorkToken } from '../../../core/usage/months/consumption.ts'
 import { ConsumptionStoreToken, MonthReportToken, MonthStoreToken, MonthUnitOfWorkToken, UsageInputsToken } from '../../../core/usage/months/ports.ts'
@@ -24,6 +32,7 @@ import { makeGatherMonth } from '../../../core/usage/months/product-month.ts'
 import type { UsageOverviewStore } from '../../../core/usage/overview/ports.ts'
 import type { Boot, Provide } from '../../boot.ts'
 import { databaseOptionsOf } from '../../service/foundation.ts'
+import type { Resolve } from '../../container.ts'
 import { BindMailOutboxToken } from '../mail.ts'
 import type { ClosingProcess } from './closing-process.ts'
 import { makeClosingProcess } from './closing-process.ts'
@@ -50,6 +59,13 @@ const reportHere = ({ database, onStop }: Boot): MonthReport => {
   return makeReportWork(database, renderer)
 }
 
+const finalMonthBusOf = ({ settings, secretBox }: Boot, resolve: Resolve): FinalMonthBus => {
+  const busUrl = settings.busUrl.reveal()
+  if (busUrl === 'inproc:') return noFinalMonthBus
+  const safe = makeSealedKeys(secretBox, resolve(EntropyToken))
+  return makeNatsFinalMonthBus({ servers: natsServers(busUrl), login: makeFinalMonthsLogin({ identities: resolve(BusIdentityStoreToken), mint: resolve(BusMintToken), safe }) })
+}
+
 /** Returns how the contracts of an account in a month are read. */
 const contractsIn =
   (overview: UsageOverviewStore): AnnounceStores['contractsIn'] =>
@@ -66,11 +82,14 @@ export const provideUsageMonths: Provide = (container, boot) => {
   container.provide(MonthStoreToken, () => months(database))
   container.provide(ConsumptionStoreToken, () => consumption(database))
   const overview = makeSqlUsageOverviewStore(database)
+  const finalMonths = makeSqlFinalMonthOutbox(database)
+  container.provide(FinalMonthOutboxToken, () => finalMonths(database))
+  container.provide(FinalMonthBusToken, (resolve) => finalMonthBusOf(boot, resolve))
   container.provide(MonthUnitOfWorkToken, (resolve) => {
     const outbox = resolve(BindMailOutboxToken)
     const unitOfWork = makeSqlUnitOfWork(
       database,
-      (tx, audit) => ({ months: months(tx), audit, mail: outbox(tx), contractsIn: contractsIn(overview(tx)) }),
+      (tx, audit) => ({ months: months(tx), audit, mail: outbox(tx), events: finalMonths(tx), contractsIn: contractsIn(overview(tx)) }),
       makeSqlAuditTrail(database, resolve(AuditChainToken)),
     )
     return notifyAfterCommit(unitOfWork, resolve(OutboxNotifierToken))

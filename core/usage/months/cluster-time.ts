@@ -23,5 +23,8 @@ export const segmentsOfCluster = (facts: ClusterFacts, contracts: readonly Bille
   const hours = facts.presence.flatMap((each) => heardHours(each.month, each.bits))
   const heard = heardSpans({ hours, outages: facts.outages, asOf })
   const times = { clusterId: facts.id, heard, modeChanges: facts.modeChanges }
-  return new Map(usageProducts.map((product) => [product, segmentsOf(times, product, coveragesOf(contracts, facts.bindings, product), window)]))
+  // An account may have thousands of contracts, of which a cluster is bound to a few.
+  const ids = new Set(facts.bindings.map(({ contractId }) => contractId))
+  const bound = contracts.filter(({ id }) => ids.has(id))
+  return new Map(usageProducts.map((product) => [product, segmentsOf(times, product, coveragesOf(bound, facts.bindings, product), window)]))
 }

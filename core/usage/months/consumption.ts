@@ -86,7 +86,8 @@ const mailTo = (to: string, { name, ownerId, ownerName, quota }: Contract, month
 /**
  * Computes what contracts have used in the current month, and mails the people of a contract when a threshold of its quota is reached, once
  * for each threshold and month; of several that are reached at the same time, only about the highest. The mail is posted in the transaction that records the alert, so that it is sent once, also
- * by concurrent runs.
+ * by concurrent runs. All contracts in force are computed: one pass over the intervals of the clusters of an account, whatever the number of its contracts, and
+ * one transaction for each contract.
  */
 export const makeUpdateConsumption =
   ({ clock, consumption, inputs, unitOfWork }: ConsumptionDeps) =>

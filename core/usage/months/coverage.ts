@@ -56,8 +56,10 @@ export const coverageOf = (
 }
 
 /** Returns when contracts cover a product on the cluster of these bindings, by the versions of their terms that name it. */
-export const coveragesOf = (contracts: readonly BilledContract[], bindings: readonly BindingTime[], product: UsageProduct): readonly Coverage[] =>
-  bindings.flatMap((binding) => {
-    const contract = contracts.find(({ id }) => id === binding.contractId)
+export const coveragesOf = (contracts: readonly BilledContract[], bindings: readonly BindingTime[], product: UsageProduct): readonly Coverage[] => {
+  const known = new Map<number, BilledContract>(contracts.map((contract) => [contract.id, contract]))
+  return bindings.flatMap((binding) => {
+    const contract = known.get(binding.contractId)
     return contract === undefined ? [] : contract.timeline.filter((version) => covers(version, product)).map((version) => coverageOf(contract, version, binding))
   })
+}

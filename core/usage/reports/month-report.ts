@@ -22,7 +22,7 @@ const buildReport = async ({ views, frame }: ReportSources, month: UsageMonth): 
   const stored = await views.listOf(month.id)
   const sections: ReportSection[] = []
   for (const product of usageProducts) {
-    const section = await sectionOf(views, product, stored, await comparisonsOf(views, month, product))
+    const section = await sectionOf({ views, month: month.month, stored }, product, await comparisonsOf(views, month, product))
     if (section !== undefined) sections.push(section)
   }
   const { revision, status, generatedAt } = month
@@ -38,7 +38,13 @@ const comparisonsOf = async (views: Pick<UsageViewStore, 'find'>, { ownerId, mon
   return { lastMonth: await compared(laterByMonths(month, -1)), revisionBefore: revision > 1 ? await compared(month, revision - 1) : undefined }
 }
 
-const sectionOf = async (views: ReportSources['views'], product: UsageProduct, stored: readonly StoredUsageView[], compared: Comparisons): Promise<ReportSection | undefined> => {
+interface StoredMonth {
+  readonly views: ReportSources['views']
+  readonly month: MonthKey
+  readonly stored: readonly StoredUsageView[]
+}
+
+const sectionOf = async ({ views, month, stored }: StoredMonth, product: UsageProduct, compared: Comparisons): Promise<ReportSection | undefined> => {
   const find = (view: UsageViewName, viewType: 'total' | 'billable'): StoredUsageView | undefined =>
     stored.find(({ key }) => key.product === product && key.view === view && key.viewType === viewType)
   const clusters = find('clusters-usage-view', 'billable')
@@ -54,7 +60,7 @@ const sectionOf = async (views: ReportSources['views'], product: UsageProduct, s
   const days: KindItem['matrix'][number][][] = []
   if (kinds !== undefined) for await (const items of itemsOf<KindItem>(views, kinds)) for (const { matrix } of items) days.push([...matrix])
   const tables: readonly (ReportTable | undefined)[] = [
-    contracts && termsTable(views, contracts),
+    contracts && termsTable(views, contracts, month),
     contracts && contractTable(views, contracts),
     clusterTable(views, clusters),
     namespaces && namespaceTable(views, namespaces, names),

@@ -1,4 +1,5 @@
-import type { UsageClass } from '../types.ts'
+import { monthStart } from '../month.ts'
+import type { MonthKey, UsageClass } from '../types.ts'
 import type { StoredUsageView, UsageViewStore } from '../views/ports.ts'
 import { compareNames, inOrder } from './by-name.ts'
 import type { ReportColumn, ReportTable } from './ports.ts'
@@ -12,7 +13,7 @@ export const mostRows = 20_000
 
 const text = (title: string, width: number): ReportColumn => ({ title, width, isNumber: false })
 const number = (title: string, width = 1): ReportColumn => ({ title, width, isNumber: true })
-const uid = (title: string): ReportColumn => ({ title, width: 2.7, isNumber: false, isId: true })
+const uid = (title: string): ReportColumn => ({ title, width: 3.1, isNumber: false, isId: true })
 const objectCount = number('Objects', 0.85)
 
 /** All parts of what was used, and their sum: a row adds up. */
@@ -70,8 +71,19 @@ const instantShown = (at: string | null): string => (at === null ? '' : at.slice
 const contractName = ({ contractID, name }: ContractItem): string => (contractID === 0 ? 'Without a contract' : name)
 const contractNumber = (id: number): string => (id === 0 ? '-' : String(id))
 
+const productText = ({ product, features }: Pick<ContractItem, 'product' | 'features'>): string => [product, ...features.filter((feature) => feature !== product)].join(', ')
+
+const includedCells = (quota: { readonly metric: string; readonly limit: number } | null): readonly string[] =>
+  quota === null ? ['no limit', ''] : [decimals(quota.limit), quotaUnits[quota.metric] ?? quota.metric]
+
+/** Returns a row for each version of the terms, if they were not the same from the first second of the month to the last. */
+const versionRows = ({ contractID, terms = [] }: ContractItem, month: MonthKey): readonly (readonly string[])[] =>
+  terms.length > 1 || terms.some(({ from }) => Date.parse(from) > monthStart(month) * 1000)
+    ? terms.map((version) => [String(contractID), `Terms, version ${version.number}`, productText(version), instantShown(version.from), instantShown(version.to), ...includedCells(version.quota), '', '', ''])
+    : []
+
 /** The terms of the contracts, and what is billed beyond the quantity that they include. */
-export const termsTable = (views: Pieces, view: StoredUsageView): ReportTable =>
+export const termsTable = (views: Pieces, view: StoredUsageView, month: MonthKey): ReportTable =>
   tableOf<ContractItem>(views, view, {
     title: 'Contracts',
     columns: [
@@ -79,13 +91,15 @@ export const termsTable = (views: Pieces, view: StoredUsageView): ReportTable =>
       number('Included\nper month'), text('Unit', 1), number('Billed'), number('Excess'), number('Billed, % of\nincluded'),
     ],
     rowsOf: (item) => {
-      const { contractID, product, features, start, end, quota } = item
+      const { contractID, start, end, quota } = item
       if (contractID === 0) return []
-      const included = quota === null ? ['no limit', '', '', '', ''] : [decimals(quota.limit), quotaUnits[quota.metric] ?? quota.metric, decimals(quota.billed), decimals(quota.excess), decimals(quota.usedPercent)]
-      return [[String(contractID), item.name, [product, ...features.filter((feature) => feature !== product)].join(', '), instantShown(start), instantShown(end), ...included]]
+      const billed = quota === null ? ['', '', ''] : [decimals(quota.billed), decimals(quota.excess), decimals(quota.usedPercent)]
+      const whole = [String(contractID), item.name, productText(item), instantShown(start), instantShown(end), ...includedCells(quota), ...billed]
+      return [whole, ...versionRows(item, month)]
     },
     totals: undefined,
     note: 'No contract was in force.',
+    footnote: 'If terms began or changed in the month, their versions are below the contract, with the time in the month in which each was in force. Each limit then counts by its seconds in the included quantity.',
   })
 
 export const contractTable = (views: Pieces, view: StoredUsageView): ReportTable =>

@@ -53,7 +53,19 @@ export interface ContractItem extends ShownUse {
   readonly start: string | null
   readonly end: string | null
   readonly quota: { readonly metric: string; readonly limit: number; readonly billed: number; readonly excess: number; readonly usedPercent: number } | null
+  /** The versions of the terms that were in force in the month, ascending by time. Absent in months that were computed before they were dated. */
+  readonly terms?: readonly TermsItem[]
   readonly objectCount: number
+}
+
+/** One version of the terms of a contract; instants within the month. */
+interface TermsItem {
+  readonly number: number
+  readonly from: string
+  readonly to: string
+  readonly product: string
+  readonly features: readonly string[]
+  readonly quota: { readonly metric: string; readonly limit: number } | null
 }
 
 /** What an object used for one contract in one class. */

@@ -9,8 +9,8 @@ interface Column {
   readonly name: string
   readonly path: readonly string[]
   readonly inElement?: boolean
-  /** The value is a list of objects, of which this member is shown. */
-  readonly member?: string
+  /** The value is a list of objects, of which the member at this path is shown. */
+  readonly member?: readonly string[]
 }
 
 /** What all rows of a file begin with, so that rows of several files can be put together. */
@@ -48,7 +48,7 @@ export const csvLayoutOf = ({ view, viewType }: Pick<UsageViewKey, 'view' | 'vie
     case 'gks-by-cluster':
       return { columns: [...own('group', 'kind', 'objectCount'), ...used, ...matrixColumns(used, days)] }
     case 'contracts-usage-view':
-      return { columns: [...own('contractID', 'name', 'product', 'features', 'start', 'end'), ...quotaColumns, ...own('objectCount'), ...used] }
+      return { columns: [...own('contractID', 'name', 'product', 'features', 'start', 'end'), ...quotaColumns, ...termsColumns, ...own('objectCount'), ...used] }
     case 'object-quota-history-summaries-view':
       return { columns: [...object, ...inElement('from', 'to', 'milliCPU', 'memMiB', 'replicas', 'generation')], rowsOf: 'segments' }
     case 'objects-cluster-mode-usage-view':
@@ -61,19 +61,25 @@ const dailyColumns = (days: number): readonly Column[] => dayNumbers(days).map((
 const matrixColumns = (used: readonly Column[], days: number): readonly Column[] =>
   dayNumbers(days).flatMap((day) => used.map(({ name, path }) => ({ name: `day${day + 1}.${name}`, path: ['matrix', String(day), ...path] })))
 /** Of what an object was used for: the contracts and classes, in the same order. */
-const useColumns: readonly Column[] = [{ name: 'contractIDs', path: ['uses'], member: 'contractID' }, { name: 'classes', path: ['uses'], member: 'class' }]
+const useColumns: readonly Column[] = [{ name: 'contractIDs', path: ['uses'], member: ['contractID'] }, { name: 'classes', path: ['uses'], member: ['class'] }]
 const quotaColumns = ['metric', 'limit', 'billed', 'excess', 'usedPercent'].map((name) => ({ name: `quota.${name}`, path: ['quota', name] }))
+
+/** Of the versions of the terms that were in force in the month, in the order of time. */
+const termsColumns: readonly Column[] = [['number'], ['from'], ['to'], ['product'], ['features'], ['quota', 'metric'], ['quota', 'limit']].map((member) => ({
+  name: ['terms', ...member].join('.'), path: ['terms'], member,
+}))
 
 const lineEnd = '\r\n'
 
 /**
  * Returns a value as a cell (RFC 4180). A text that a spreadsheet would take for a formula, some also with full-width signs, gets an apostrophe in front, and so does one
- * that begins with an apostrophe: a reader that removes one apostrophe in front has the text. Numbers stay as they are in JSON; a list becomes its elements with spaces between.
+ * that begins with an apostrophe: a reader that removes one apostrophe in front has the text. Numbers stay as they are in JSON; a list becomes its elements with spaces between,
+ * `none` for one without a value.
  */
 export const csvCell = (value: unknown): string => {
   if (value === undefined || value === null) return ''
   if (typeof value === 'number') return String(value)
-  const text = Array.isArray(value) ? value.map(String).join(' ') : String(value)
+  const text = Array.isArray(value) ? value.map((each: unknown) => (each === undefined || each === null ? 'none' : String(each))).join(' ') : String(value)
   const safe = /^['=+\-@＝＋－＠\t\r\n]/.test(text) ? `'${text}` : text
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
@@ -87,7 +93,7 @@ export const csvOrigin = ({ account, month, revision, status }: CsvOrigin): stri
 
 const valueOf = (item: unknown, { path, member }: Column): unknown => {
   const value = at(item, ...path)
-  return member !== undefined && Array.isArray(value) ? value.map((each) => at(each, member)) : value
+  return member !== undefined && Array.isArray(value) ? value.map((each) => at(each, ...member)) : value
 }
 
 /** Returns the rows of an item. `origin` is what `csvOrigin` returns. */

@@ -34,7 +34,7 @@ const deps: CloseDeps = {
   leases: makeSqlLeaseStore(db),
   newHolder: randomUUID,
   months: months(db),
-  unitOfWork: makeSqlUnitOfWork(db, (tx, audit) => ({ months: months(tx), audit, mail: { post: async () => undefined }, contractsIn: async () => [] }), makeSqlAuditTrail(db, makeAuditChain(makeHmacDigest(new Uint8Array(randomBytes(32)))))),
+  unitOfWork: makeSqlUnitOfWork(db, (tx, audit) => ({ months: months(tx), audit, mail: { post: async () => undefined }, events: { add: async () => undefined }, contractsIn: async () => [] }), makeSqlAuditTrail(db, makeAuditChain(makeHmacDigest(new Uint8Array(randomBytes(32)))))),
   report: { write: async () => undefined },
 }
 const ownerId = benchOwner
