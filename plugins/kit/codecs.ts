@@ -349,8 +349,23 @@ export const request = <P extends t.Props>(props: P, name: string): t.ExactC<t.T
 export const answer = <P extends t.Props>(props: P, name: string): t.TypeC<P> => t.type(props, name)
 
 /** The query of a route that submits a task. */
-export const ResponseIdQuery = request({ 'response-id': optional(ResponseId) }, 'ResponseIdQuery')
+export const ResponseIdQuery = request(
+  {
+    'response-id': described(
+      optional(ResponseId),
+      'The name that the client gives to the task, which ends the bus subject of its progress; chosen by the ' +
+        'service if absent.',
+    ),
+  },
+  'ResponseIdQuery',
+)
 
 /** The answer for an accepted task. */
-export const TaskResponse = answer({ id: t.string, subject: t.string }, 'TaskResponse')
+export const TaskResponse = answer(
+  {
+    id: described(t.string, 'The id of the task.'),
+    subject: described(t.string, 'The subject of the message bus that carries the progress of the task.'),
+  },
+  'TaskResponse',
+)
 export const taskExample = { id: '0d3fdb5c-7d7c-4d6e-9a3d-3c1f3a1d2c44', subject: 'moorage.resp.7.5a0c7e54-6f2e-4f0c-9a86-0b7a54f5b8a1' }

@@ -13,7 +13,13 @@ import { json } from '../kit/reply.ts'
 import { defineRoute } from '../kit/route.ts'
 import { referenceNames } from './names.ts'
 
-const ClusterInfoList = answer({ metadata: answer({}, 'ListMetadata'), items: t.readonlyArray(ClusterInfoModel) }, 'ClusterInfoList')
+const ClusterInfoList = answer(
+  {
+    metadata: described(answer({}, 'ListMetadata'), 'Always empty: the list is whole.'),
+    items: described(t.readonlyArray(ClusterInfoModel), 'The clusters, by name.'),
+  },
+  'ClusterInfoList',
+)
 
 const listClusters = defineRoute({
   id: 'referenceNames.listClusters',

@@ -90,7 +90,12 @@ export const actOnMember = memberRoute({
   description: '`private`, `public`, `remove` and `leave` act on the user whose id is `uid`; for `leave` it must be the caller.',
   access: evenWhenBarred(memberOf(path('orgname'))),
   params: OrgActionPath,
-  query: request({ uid: QueryId }, 'MemberActionQuery'),
+  query: request(
+    {
+      uid: described(QueryId, 'The id of the member; for `leave` that of the caller.'),
+    },
+    'MemberActionQuery',
+  ),
   ok: empty(200),
   failures: [MembershipActionUnknown, BeyondOwnRights, OrganizationMissing, LastOwner, SecondFactorDemanded, TokenLifeTooLong],
 })

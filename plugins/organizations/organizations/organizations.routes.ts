@@ -17,7 +17,7 @@ import {
 } from '../../../core/organizations/failures.ts'
 import { OrganizationNameTaken } from '../../../core/organizations/ports.ts'
 import { anyone, path, requires, requiresWithin, signedIn, siteAdmin } from '../../kit/access.ts'
-import { answer, Base64Bytes, FreeObjectCodec, freeText, listOf, optional, pathId, PathName, request, SafeInteger } from '../../kit/codecs.ts'
+import { answer, Base64Bytes, described, FreeObjectCodec, freeText, listOf, optional, pathId, PathName, request, SafeInteger } from '../../kit/codecs.ts'
 import { body, pictureBodyBytes, pictureExample, pictureUrlExample, routesOf } from '../../kit/route.ts'
 import { empty, json, list, orNoContent, orRedirect, paged, versioned } from '../../kit/reply.ts'
 import {
@@ -174,11 +174,31 @@ const OrganizationPath = request({ orgname: PathName }, 'OrganizationAvatarPath'
 
 /** One of two keys: `image` as for the picture of a user, `avatar` as in a form. */
 const OrganizationAvatarOption = request(
-  { image: optional(Base64Bytes), avatar: optional(Base64Bytes), source: optional(freeText(32)), gravatar: optional(freeText(255)), federavatar: optional(t.unknown) },
+  {
+    image: described(
+      optional(Base64Bytes),
+      'The picture in base64, bare or as a `data:` URL; the answer then has no body.',
+    ),
+    avatar: described(
+      optional(Base64Bytes),
+      'The picture: the bytes of a file in a form, or base64 in JSON; `image` takes precedence.',
+    ),
+    source: described(optional(freeText(32)), 'Accepted for older clients and ignored.'),
+    gravatar: described(
+      optional(freeText(255)),
+      'Accepted for older clients and ignored: pictures of other services are not used.',
+    ),
+    federavatar: described(optional(t.unknown), 'Accepted for older clients and ignored, whatever its value.'),
+  },
   'OrganizationAvatarOption',
 )
 const avatarRoute = routesOf({ ...common, params: OrganizationPath, failures: [OrganizationMissing] })
-const AvatarAddress = answer({ avatar: t.string }, 'OrganizationAvatar')
+const AvatarAddress = answer(
+  {
+    avatar: described(t.string, 'The URL of the picture.'),
+  },
+  'OrganizationAvatar',
+)
 
 export const getOrganizationAvatar = avatarRoute({
   id: 'organizations.getAvatar',
@@ -248,16 +268,20 @@ const adminRoute = routesOf({ tag: 'Administration', access: siteAdmin, scopeCat
 /** A row of the console's list of organizations. The instant is in Unix seconds. */
 const ConsoleOrganization = answer(
   {
-    ID: SafeInteger,
-    Name: t.string,
-    FullName: t.string,
-    Email: t.string,
-    Description: t.string,
-    Website: t.string,
-    Location: t.string,
-    Visibility: t.string,
-    OrgType: SafeInteger,
-    CreatedUnix: SafeInteger,
+    ID: described(SafeInteger, 'The id of the organization, from 1.'),
+    Name: described(t.string, 'The name of the organization.'),
+    FullName: described(t.string, 'The display name; empty if not set.'),
+    Email: described(t.string, 'The contact address; empty if not set.'),
+    Description: described(t.string, 'The text about the organization; empty if not set.'),
+    Website: described(t.string, 'An http or https URL; empty if not set.'),
+    Location: described(t.string, 'A place; empty if not set.'),
+    Visibility: described(
+      t.string,
+      'Who may see the organization: `public` everyone, `limited` signed-in users, `private` members and site ' +
+        'admins.',
+    ),
+    OrgType: described(SafeInteger, 'The kind of the organization as a number; 0 for an ordinary one.'),
+    CreatedUnix: described(SafeInteger, 'The creation of the organization, in seconds since the epoch.'),
   },
   'ConsoleOrganization',
 )
@@ -317,7 +341,12 @@ export const consoleDeleteOrphaned = adminRoute({
   path: '/accounts/admin/orgs/orphaned/delete/{id}',
   summary: 'Delete an organization without an owner',
   description: 'Returns 409 if it has an owner, or while clusters or other objects belong to it (named in `errors`).',
-  params: request({ id: pathId<OrgId>() }, 'OrphanedOrganizationPath'),
+  params: request(
+    {
+      id: described(pathId<OrgId>(), 'The id of the organization to delete, from 1.'),
+    },
+    'OrphanedOrganizationPath',
+  ),
   ok: empty(200),
   failures: [OrganizationMissing, OrganizationHasOwner, OrganizationInUse],
 })

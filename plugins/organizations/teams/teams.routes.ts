@@ -77,7 +77,16 @@ export const searchTeams = organizationRoute({
   summary: "Search the caller's teams by name",
   description: 'For owners and site admins, searches all teams.',
   access: requires('member', organizationInPath),
-  query: request({ q: optional(freeText(255)), include_desc: optional(QueryBoolean) }, 'TeamSearchQuery'),
+  query: request(
+    {
+      q: described(
+        optional(freeText(255)),
+        'A part of the name of the team, without regard to case; all teams if absent or empty.',
+      ),
+      include_desc: described(optional(QueryBoolean), 'Whether descriptions are searched too; false by default.'),
+    },
+    'TeamSearchQuery',
+  ),
   ok: paged(listWithin(Team, teamExample, { codec: TeamSearchResult, key: 'data', constants: { ok: true } })),
   failures: [OrganizationMissing],
 })
@@ -90,7 +99,16 @@ export const actOnTeam = route({
   description: '`join` and `leave` act on the caller, and `uid` must be the caller\'s id; `add` acts on `uname` or `uid`, `remove` on `uid`.',
   access: memberOf(path('orgname')),
   params: OrgTeamActionPath,
-  query: request({ uid: QueryId, uname: optional(PathName) }, 'TeamActionQuery'),
+  query: request(
+    {
+      uid: described(QueryId, 'The id of the user; for `join` and `leave` that of the caller.'),
+      uname: described(
+        optional(PathName),
+        'For `add`, the name of the user, which takes precedence over `uid`; not used otherwise.',
+      ),
+    },
+    'TeamActionQuery',
+  ),
   ok: empty(200),
   failures: [
     MembershipActionUnknown,
@@ -181,7 +199,12 @@ export const addTeamMember = memberRoute({
   path: '/teams/{teamid}/members/{username}',
   summary: 'Add a user to a team, and so to its organization',
   access: requires('can_add_member', teamInPath),
-  query: request({ autoConnectClusters: optional(QueryBoolean) }, 'AddTeamMemberQuery'),
+  query: request(
+    {
+      autoConnectClusters: described(optional(QueryBoolean), 'Accepted for older clients and ignored.'),
+    },
+    'AddTeamMemberQuery',
+  ),
   ok: empty(204),
   failures: [AccountNotEligible, BeyondOwnRights, TeamMissing, AlreadyTeamMember],
 })
