@@ -1,6 +1,6 @@
 import * as t from 'io-ts'
 import type { BusUserId } from '../../core/bus/types.ts'
-import { answer, described, noted, pathId, PathName, request, SafeInteger } from '../kit/codecs.ts'
+import { answer, described, noted, OrgPathName, pathId, request, SafeInteger } from '../kit/codecs.ts'
 
 const Base64 = noted(t.string, { type: 'string', format: 'byte', description: "A credentials file of the bus, in base64" })
 
@@ -37,10 +37,10 @@ export const BusTokenPath = request(
   },
   'BusTokenPath',
 )
-export const OrgBusPath = request({ orgname: PathName }, 'OrgBusPath')
+export const OrgBusPath = request({ orgname: OrgPathName }, 'OrgBusPath')
 export const OrgBusTokenPath = request(
   {
-    orgname: PathName,
+    orgname: OrgPathName,
     id: described(pathId<BusUserId>(), 'The id of the credentials to revoke, from 1.'),
   },
   'OrgBusTokenPath',

@@ -1,7 +1,18 @@
 import * as t from 'io-ts'
 import { userVisibilities } from '../../core/identity/types.ts'
-import type { TokenId } from '../../core/kernel/ids.ts'
-import { answer, bodyId, described, freeText, Instant, InstantText, listOf, noted, oneOf, optional, PathName, request, SafeInteger, textLines } from '../kit/codecs.ts'
+import {
+  answer,
+  described,
+  freeText,
+  Instant,
+  listOf,
+  noted,
+  oneOf,
+  optional,
+  PathName,
+  request,
+  SafeInteger,
+} from '../kit/codecs.ts'
 
 /** The instant that older clients read as 'never'. */
 const never = '0001-01-01T00:00:00Z'
@@ -18,10 +29,8 @@ const InstantOrNever = noted(
 )
 
 const EmailText = noted(t.string, { type: 'string', format: 'email' })
-const [firstVisibility, ...otherVisibilities] = userVisibilities
+export const [firstVisibility, ...otherVisibilities] = userVisibilities
 export const UserVisibilityWord = oneOf(firstVisibility, ...otherVisibilities)
-/** In a change, empty means unchanged. */
-const WishedVisibility = oneOf('', firstVisibility, ...otherVisibilities)
 
 /** A user as visible to everyone. Fields that the viewer may not see have their zero value. */
 export const User = answer(
@@ -138,142 +147,6 @@ export const UserSearchResult = answer(
   'UserSearchResult',
 )
 
-/** The first form of a token. `sha1` is the value in the answer that creates the token, and empty in every later answer. */
-export const AccessToken = answer(
-  {
-    id: described(SafeInteger, 'The id of the token, from 1.'),
-    name: described(t.string, 'The name of the token, unique among the tokens of its owner.'),
-    sha1: described(t.string, 'The value of the token in the answer that creates it; empty in every other answer.'),
-    token_last_eight: described(t.string, 'The last eight characters of the value, to recognize the token.'),
-    scopes: described(
-      t.array(t.string),
-      'The scopes of the token, without duplicates; `all` alone means all rights of its owner.',
-    ),
-    /** The only organization that the token reaches. Absent when it reaches everything that its owner reaches. */
-    org: described(
-      optional(t.string),
-      'The only organization that the token reaches; absent if it is not confined to one.',
-    ),
-    /** `owner/name` of the only cluster whose Kubernetes API the token reaches. It reaches nothing else. */
-    cluster: described(
-      optional(t.string),
-      '`owner/name` of the only cluster whose Kubernetes API the token reaches; absent if it is not confined to ' +
-        'one.',
-    ),
-    created_at: described(Instant, 'The creation of the token, RFC 3339 in UTC.'),
-    last_used_at: described(
-      optional(Instant),
-      'The last use of the token, RFC 3339 in UTC; absent if it was never used.',
-    ),
-    expires_at: described(optional(Instant), 'The end of the token, RFC 3339 in UTC; absent if it does not expire.'),
-  },
-  'AccessToken',
-)
-
-const ScopeWords = listOf(freeText(64), 64)
-
-export const CreateAccessTokenOption = request(
-  // `expires_at` is a text, since a text that is not an instant is the failure TokenExpiryInvalid.
-  {
-    name: described(
-      freeText(255, 1),
-      'The name of the token, unique among the tokens of its owner; 1 to 255 characters.',
-    ),
-    scopes: described(
-      optional(ScopeWords),
-      'The scopes of the token, at least one; if absent, all rights of its owner, or those of the token that ' +
-        'asks.',
-    ),
-    expires_at: described(
-      optional(InstantText),
-      'The end of the token, an RFC 3339 time in the future; if absent, it does not expire, or expires with the ' +
-        'token that asks.',
-    ),
-    org: described(
-      optional(freeText(255, 1)),
-      'The only organization that the token reaches, of which its owner must be a member; if absent, it is not ' +
-        'confined, or confined as the token that asks.',
-    ),
-  },
-  'CreateAccessTokenOption',
-)
-
-/** The second form. `token` is the value in the answer that creates the token. Times are in Unix seconds; 0 means never. */
-export const SettingsAccessToken = answer(
-  {
-    id: described(SafeInteger, 'The id of the token, from 1.'),
-    uid: described(SafeInteger, 'The id of the user who owns the token.'),
-    name: described(t.string, 'The name of the token, unique among the tokens of its owner.'),
-    token: described(
-      t.string,
-      'The value of the token in the answer that creates or rotates it; empty in every other answer.',
-    ),
-    tokenLastEight: described(t.string, 'The last eight characters of the value, to recognize the token.'),
-    createdAt: described(SafeInteger, 'The creation of the token, in seconds since the epoch.'),
-    updatedAt: described(
-      SafeInteger,
-      'The last use of the token, or its creation if it was never used, in seconds since the epoch.',
-    ),
-    hasRecentActivity: described(t.boolean, 'Whether the token was used within the last seven days.'),
-    hasUsed: described(t.boolean, 'Whether the token was ever used.'),
-    expDate: described(SafeInteger, 'The end of the token, in seconds since the epoch; 0 if it does not expire.'),
-    scopes: described(
-      t.array(t.string),
-      'The scopes of the token, without duplicates; `all` alone means all rights of its owner.',
-    ),
-    org: described(
-      optional(t.string),
-      'The only organization that the token reaches; absent if it is not confined to one.',
-    ),
-    cluster: described(
-      optional(t.string),
-      '`owner/name` of the only cluster whose Kubernetes API the token reaches; absent if it is not confined to ' +
-        'one.',
-    ),
-  },
-  'SettingsAccessToken',
-)
-
-export const NewAccessTokenParam = request(
-  {
-    name: described(
-      freeText(255, 1),
-      'The name of the token, unique among the tokens of its owner; 1 to 255 characters.',
-    ),
-    expTime: described(
-      optional(SafeInteger),
-      'The end of the token, in seconds since the epoch and in the future; 0, the default, for none, or for that ' +
-        'of the token that asks.',
-    ),
-    scopes: described(
-      optional(ScopeWords),
-      'The scopes of the token, at least one; if absent, all rights of its owner, or those of the token that ' +
-        'asks.',
-    ),
-    org: described(
-      optional(freeText(255, 1)),
-      'The only organization that the token reaches, of which its owner must be a member; if absent, it is not ' +
-        'confined, or confined as the token that asks.',
-    ),
-  },
-  'NewAccessTokenParam',
-)
-export const AccessTokenIdList = request(
-  {
-    tokenIDs: described(
-      listOf(bodyId<TokenId>(), 500, 1),
-      "The ids of the tokens to delete, 1 to 500; ids of other users' tokens are ignored.",
-    ),
-  },
-  'AccessTokenIdList',
-)
-export const ApiResponseMessage = answer(
-  {
-    message: described(t.string, 'What was done, for people.'),
-  },
-  'ApiResponseMessage',
-)
-
 export const SignInParams = request(
   {
     username: described(freeText(), 'The name of the user, or a confirmed e-mail address of the account.'),
@@ -354,75 +227,6 @@ export const DeleteEmailOption = request(
   'DeleteEmailOption',
 )
 
-export const Validation = answer(
-  {
-    Status: described(
-      oneOf('VALID', 'USER_EXISTS', 'RESERVED', 'INVALID', 'NOT_ALLOWED'),
-      '`VALID` if it can be used; else why not: in use (`USER_EXISTS`), a reserved word, not well formed, or of ' +
-        'a domain that is not allowed (`NOT_ALLOWED`).',
-    ),
-    message: described(t.string, 'Why it cannot be used, for people; empty for `VALID`.'),
-  },
-  'Validation',
-)
-
-const profileFields = {
-  full_name: described(
-    optional(freeText(100)),
-    'The display name, at most 100 characters; absent: unchanged, empty: cleared.',
-  ),
-  website: described(
-    optional(freeText(255)),
-    'An http or https URL of at most 255 characters; absent: unchanged, empty: cleared.',
-  ),
-  location: described(optional(freeText(50)), 'A place, at most 50 characters; absent: unchanged, empty: cleared.'),
-  language: described(
-    optional(freeText(16)),
-    'A language tag such as en-US, at most 16 characters; absent: unchanged, empty: cleared.',
-  ),
-  description: described(
-    optional(textLines(255)),
-    'A text about the user, at most 255 characters, with line breaks; absent: unchanged, empty: cleared.',
-  ),
-}
-
-export const UserSettings = answer(
-  {
-    full_name: described(t.string, 'The display name; empty if not set.'),
-    website: described(t.string, 'An http or https URL; empty if not set.'),
-    description: described(t.string, 'The text about the user; empty if not set.'),
-    location: described(t.string, 'A place; empty if not set.'),
-    language: described(t.string, 'The language tag, such as en-US; empty if not set.'),
-    theme: described(t.string, 'The theme of a user interface, without meaning for this service; empty if not set.'),
-    diff_view_style: described(
-      t.string,
-      'How a user interface shows differences, without meaning for this service; empty if not set.',
-    ),
-    hide_email: described(t.boolean, 'Whether other users see a placeholder instead of the primary address.'),
-    hide_activity: described(t.boolean, 'A preference of user interfaces, without effect on this service.'),
-  },
-  'UserSettings',
-)
-export const UserSettingsOptions = request(
-  {
-    ...profileFields,
-    theme: described(
-      optional(freeText(64)),
-      'The theme of a user interface, at most 64 characters, stored only; absent: unchanged.',
-    ),
-    diff_view_style: described(
-      optional(freeText(64)),
-      'How a user interface shows differences, at most 64 characters, stored only; absent: unchanged.',
-    ),
-    hide_email: described(
-      optional(t.boolean),
-      'Whether other users see a placeholder instead of the primary address; absent: unchanged.',
-    ),
-    hide_activity: described(optional(t.boolean), 'A preference of user interfaces, stored only; absent: unchanged.'),
-  },
-  'UserSettingsOptions',
-)
-
 export const Profile = answer(
   {
     name: described(t.string, 'The name of the user.'),
@@ -435,40 +239,6 @@ export const Profile = answer(
     description: described(t.string, 'The text about the user; empty if not set.'),
   },
   'Profile',
-)
-export const ProfileParams = request(
-  {
-    ...profileFields,
-    name: described(
-      optional(freeText(40)),
-      'The present name, or empty: this route cannot change it; absent by default.',
-    ),
-    email: described(
-      optional(freeText(320)),
-      'The new primary address, at most 320 characters; absent or empty: unchanged.',
-    ),
-    keep_email_private: described(
-      optional(t.boolean),
-      'Whether other users see a placeholder instead of the primary address; absent: unchanged.',
-    ),
-  },
-  'ProfileParams',
-)
-
-export const UpdatePasswordParams = request(
-  {
-    old_password: described(freeText(), 'The present password.'),
-    password: described(
-      freeText(),
-      'The new password, at most 256 characters, of at least the length that the operator set.',
-    ),
-    retype: described(optional(freeText()), 'The new password again; if present, it must be equal to `password`.'),
-    revoke_tokens: described(
-      optional(t.boolean),
-      'Whether the access tokens of the caller are removed too; false by default.',
-    ),
-  },
-  'UpdatePasswordParams',
 )
 export const TwoFAStatus = answer(
   {
@@ -499,39 +269,6 @@ export const SecondFactorProof = request(
     ),
   },
   'SecondFactorProof',
-)
-export const DeleteAccountParams = request(
-  {
-    password: described(optional(freeText()), 'The password of the caller; not needed if the request has HTTP Basic.'),
-    passCode: described(
-      optional(freeText(255)),
-      'A one-time code or a recovery code; needed only by an account with a second factor, unless `X-OTP` has ' +
-        'one.',
-    ),
-  },
-  'DeleteAccountParams',
-)
-export const Pagination = answer(
-  {
-    productUI: described(SafeInteger, 'Rows per page in the interface of products, 1 to 1,000; 10 by default.'),
-    consoleUI: described(SafeInteger, 'Rows per page in the console, 1 to 1,000; 10 by default.'),
-    platformUI: described(SafeInteger, 'Rows per page in the interface of the platform, 1 to 1,000; 10 by default.'),
-  },
-  'Pagination',
-)
-export const PaginationParams = request(
-  {
-    productUI: described(
-      optional(SafeInteger),
-      'Rows per page in the interface of products, 1 to 1,000; absent: unchanged.',
-    ),
-    consoleUI: described(optional(SafeInteger), 'Rows per page in the console, 1 to 1,000; absent: unchanged.'),
-    platformUI: described(
-      optional(SafeInteger),
-      'Rows per page in the interface of the platform, 1 to 1,000; absent: unchanged.',
-    ),
-  },
-  'PaginationParams',
 )
 export const RecoveryCodesText = noted(t.string, { type: 'string', description: 'Recovery codes, one per line.' })
 
@@ -579,93 +316,6 @@ export const AddEmailParams = request(
     ),
   },
   'AddEmailParams',
-)
-
-export const ChangePasswordParams = request(
-  {
-    password: described(
-      freeText(),
-      'The new password, at most 256 characters, of at least the length that the operator set.',
-    ),
-    retype: described(optional(freeText()), 'The new password again; if present, it must be equal to `password`.'),
-  },
-  'ChangePasswordParams',
-)
-
-export const CreateUserOption = request(
-  {
-    username: described(
-      freeText(255),
-      'The name of the new user, unique among users and organizations without regard to case.',
-    ),
-    email: described(freeText(320), 'The primary address of the new user, unique among all accounts.'),
-    password: described(
-      freeText(),
-      'The password, at most 256 characters, of at least the length that the operator set.',
-    ),
-    full_name: described(optional(freeText(100)), 'The display name, at most 100 characters; empty by default.'),
-    must_change_password: described(
-      optional(t.boolean),
-      'Whether the user must replace the password before any other request; false by default.',
-    ),
-    restricted: described(
-      optional(t.boolean),
-      'Marks the account as restricted, which only lists and filters show; false by default.',
-    ),
-    visibility: described(
-      optional(WishedVisibility),
-      'Who may see the user: `public` everyone, `limited` signed-in users, `private` the user and site admins; ' +
-        '`public` if absent or empty.',
-    ),
-    send_notify: described(
-      optional(t.boolean),
-      'Whether the user is told of the account by mail, without the password; false by default.',
-    ),
-    created_at: described(
-      optional(t.string),
-      'The creation of a migrated account, an RFC 3339 time since 1970 and not in the future; now by default.',
-    ),
-  },
-  'CreateUserOption',
-)
-
-export const EditUserOption = request(
-  {
-    ...profileFields,
-    email: described(
-      optional(freeText(320)),
-      'The new primary address, which counts as verified; absent or empty: unchanged.',
-    ),
-    password: described(optional(freeText()), 'The new password, at most 256 characters; absent or empty: unchanged.'),
-    must_change_password: described(
-      optional(t.boolean),
-      'Whether the user must replace the password before any other request; absent: unchanged.',
-    ),
-    active: described(optional(t.boolean), 'Whether the account is active; absent: unchanged.'),
-    admin: described(optional(t.boolean), 'Whether the user is a site admin; absent: unchanged.'),
-    prohibit_login: described(optional(t.boolean), 'Whether the user may not sign in; absent: unchanged.'),
-    allow_create_organization: described(
-      optional(t.boolean),
-      'Whether the user may create organizations; absent: unchanged.',
-    ),
-    restricted: described(
-      optional(t.boolean),
-      'Marks the account as restricted, which only lists and filters show; absent: unchanged.',
-    ),
-    visibility: described(
-      optional(WishedVisibility),
-      'Who may see the user: `public` everyone, `limited` signed-in users, `private` the user and site admins; ' +
-        'absent or empty: unchanged.',
-    ),
-  },
-  'EditUserOption',
-)
-
-export const ExtIdpToken = answer(
-  {
-    customToken: described(t.string, 'A signed JSON Web Token for the external identity provider.'),
-  },
-  'ExtIdpToken',
 )
 
 /** A user as visible to site admins and to the user. */

@@ -5,6 +5,7 @@ import { definedFields, fromWireJson, toWireJson } from '../../core/kernel/json.
 import type { PageRequest } from '../../core/kernel/page.ts'
 import type { Access } from './access.ts'
 import type { CookieChange, Feed, RedirectStatus } from './reply.ts'
+import { described } from './codecs.ts'
 import { NoContent, Redirect, YamlAnswer } from './reply.ts'
 import type { BodySpec, Route } from './route.ts'
 

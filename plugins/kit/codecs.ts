@@ -37,8 +37,15 @@ export const noted = <C extends t.Any>(codec: C, note: SchemaNote): C => {
   return copy
 }
 
-/** Returns a copy of a codec with the meaning of the field, one sentence with its unit and its default. */
-export const described = <C extends t.Any>(codec: C, description: string): C => noted(codec, { description })
+/** Reports whether a codec is a component of the OpenAPI document, which its users refer to by name. */
+const isComponent = (codec: t.Any): boolean => '_tag' in codec && /^[A-Z][A-Za-z0-9]*$/.test(codec.name)
+
+/**
+ * Returns a copy of a codec with the meaning of the field, one sentence with its unit and its default. A component keeps its
+ * own description: the meaning is that of the reference to it.
+ */
+export const described = <C extends t.Any>(codec: C, description: string): C =>
+  noted(isComponent(codec) ? (t.readonly(codec, 'an object') as unknown as C) : codec, { description })
 export const noteOf = (codec: t.Any): SchemaNote | undefined => notes.get(codec)
 
 const scalar = <A>(name: string, is: (u: unknown) => u is A, note: SchemaNote): t.Type<A, A, unknown> =>
@@ -167,6 +174,12 @@ export const PathName = scalar(
   (u): u is string => typeof u === 'string' && u.length >= 1 && u.length <= 253 && /^[\w.-]+$/.test(u),
   { type: 'string', maxLength: 253, pattern: '^[\\w.-]+$' },
 )
+
+/** The name of an organization in a path. */
+export const OrgPathName = described(PathName, 'The name of the organization, without regard to case.')
+
+/** The name of a user in a path. */
+export const UserPathName = described(PathName, 'The name of the user, without regard to case.')
 
 /** The client's name for the task that its request starts. It is the last token of the bus subject that carries the progress. */
 export const ResponseId = patternText(responseIdForm, 64, '1 to 64 of the characters A-Z a-z 0-9 _ and -')

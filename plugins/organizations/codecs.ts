@@ -5,7 +5,26 @@ import { maxGraceDays, maxTokenLifeDays } from '../../core/organizations/organiz
 import { profileLimits } from '../../core/organizations/organizations/organization-rules.ts'
 import { User, userExample } from '../identity/codecs.ts'
 import { path } from '../kit/access.ts'
-import { answer, bodyId, FreeObjectCodec, freeText, Instant, int32, listOf, noted, oneOf, optional, pathId, PathName, request, SafeInteger, textLines } from '../kit/codecs.ts'
+import {
+  answer,
+  bodyId,
+  described,
+  FreeObjectCodec,
+  freeText,
+  Instant,
+  int32,
+  listOf,
+  noted,
+  oneOf,
+  optional,
+  OrgPathName,
+  pathId,
+  PathName,
+  request,
+  SafeInteger,
+  textLines,
+  UserPathName,
+} from '../kit/codecs.ts'
 
 export const Organization = answer(
   {
@@ -371,60 +390,11 @@ export const EditPoliciesOption = request(
   'EditPoliciesOption',
 )
 
-export const RobotAccount = answer(
-  {
-    id: described(SafeInteger, 'The id of the robot account, from 1.'),
-    name: described(t.string, 'The name of the robot account within the organization.'),
-    login: described(t.string, 'The name of the account: that of the organization, `+`, and `name`.'),
-    description: described(t.string, 'The text about the robot account; empty if not set.'),
-    team_ids: described(t.readonlyArray(SafeInteger), 'The ids of the teams that give the robot account its rights.'),
-    created_at: described(Instant, 'The creation of the account, RFC 3339 in UTC.'),
-    active: described(t.boolean, 'Whether its tokens are accepted.'),
-  },
-  'RobotAccount',
-)
-export const robotExample = {
-  id: 77,
-  name: 'deployer',
-  login: 'analytical-engines+deployer',
-  description: 'Rolls out from the pipeline',
-  team_ids: [40],
-  created_at: '2026-11-21T08:00:00.000Z',
-  active: true,
-}
-const robotTeams = optional(listOf(bodyId<TeamId>(), 50))
-export const CreateRobotOption = request(
-  {
-    name: described(
-      freeText(255),
-      'The name within the organization: lower-case letters and digits, with single `-`, `_` or `.` between them.',
-    ),
-    description: described(
-      optional(textLines(255)),
-      'A text about the robot account, at most 255 characters; empty by default.',
-    ),
-    team_ids: described(
-      robotTeams,
-      'The ids of teams of the organization, at most 50 and not Owners; none by default.',
-    ),
-  },
-  'CreateRobotOption',
-)
-export const EditRobotOption = request(
-  {
-    description: described(
-      optional(textLines(255)),
-      'A text about the robot account, at most 255 characters; absent: unchanged.',
-    ),
-    team_ids: described(robotTeams, 'The ids of all of its teams, at most 50 and not Owners; absent: unchanged.'),
-    active: described(optional(t.boolean), 'Whether its tokens are accepted; absent: unchanged.'),
-  },
-  'EditRobotOption',
-)
+const TeamPathId = described(pathId<TeamId>(), 'The id of the team, from 1.')
 
 export const OrgInvitationPath = request(
   {
-    orgname: PathName,
+    orgname: OrgPathName,
     id: described(pathId<InvitationId>(), 'The id of the invitation to withdraw, from 1.'),
   },
   'OrgInvitationPath',
@@ -435,49 +405,39 @@ export const InvitationTokenPath = request(
   },
   'InvitationTokenPath',
 )
-export const RobotPath = request({ orgname: PathName, robot: PathName }, 'RobotPath')
-export const RobotTokenPath = request(
-  {
-    orgname: PathName,
-    robot: PathName,
-    id: described(pathId<TokenId>(), 'The id of the token of the robot account, from 1.'),
-  },
-  'RobotTokenPath',
-)
-export const robotInPath = { type: 'robot_ac', account: path('orgname'), name: path('robot') } as const
-export const OrgPath = request({ orgname: PathName }, 'OrgPath')
+export const OrgPath = request({ orgname: OrgPathName }, 'OrgPath')
 export const organizationInPath = { type: 'organization', name: path('orgname') } as const
-export const OrgMemberPath = request({ orgname: PathName, username: PathName }, 'OrgMemberPath')
+export const OrgMemberPath = request({ orgname: OrgPathName, username: UserPathName }, 'OrgMemberPath')
 export const OrgActionPath = request(
   {
-    orgname: PathName,
+    orgname: OrgPathName,
     action: described(PathName, 'What is done to the membership: `private`, `public`, `remove` or `leave`.'),
   },
   'OrgActionPath',
 )
 export const OrgTeamActionPath = request(
   {
-    orgname: PathName,
-    teamid: pathId<TeamId>(),
+    orgname: OrgPathName,
+    teamid: TeamPathId,
     action: described(PathName, 'What is done to the membership in the team: `join`, `leave`, `add` or `remove`.'),
   },
   'OrgTeamActionPath',
 )
 export const OrgTokenPath = request(
   {
-    orgname: PathName,
+    orgname: OrgPathName,
     id: described(pathId<TokenId>(), 'The id of the token to revoke, from 1.'),
   },
   'OrgTokenPath',
 )
-export const TeamPath = request({ teamid: pathId<TeamId>() }, 'TeamPath')
+export const TeamPath = request({ teamid: TeamPathId }, 'TeamPath')
 export const teamInPath = { type: 'team', id: path('teamid') } as const
-export const TeamMemberPath = request({ teamid: pathId<TeamId>(), username: PathName }, 'TeamMemberPath')
-export const UserPath = request({ username: PathName }, 'OrgUserPath')
+export const TeamMemberPath = request({ teamid: TeamPathId, username: UserPathName }, 'TeamMemberPath')
+export const UserPath = request({ username: UserPathName }, 'OrgUserPath')
 export const UserOrgPath = request(
   {
-    username: PathName,
-    org: described(PathName, 'The name of the organization, without regard to case.'),
+    username: UserPathName,
+    org: described(PathName, 'The name of an organization, without regard to case.'),
   },
   'UserOrgPath',
 )

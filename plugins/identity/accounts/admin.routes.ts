@@ -8,19 +8,8 @@ import { siteAdmin } from '../../kit/access.ts'
 import { described, freeText, optional, QueryBoolean, request } from '../../kit/codecs.ts'
 import { empty, json, list, paged } from '../../kit/reply.ts'
 import { body, routesOf } from '../../kit/route.ts'
-import {
-  ChangePasswordParams,
-  CreateUserOption,
-  EditUserOption,
-  Email,
-  emailExample,
-  fullUserExample,
-  Profile,
-  profileExample,
-  ProfileParams,
-  User,
-  UserPath,
-} from '../codecs.ts'
+import { Email, emailExample, fullUserExample, Profile, profileExample, User, UserPath } from '../codecs.ts'
+import { ChangePasswordParams, CreateUserOption, EditUserOption, ProfileParams } from './codecs.ts'
 import { UsersQuery, usersQueryText } from './user-wire.ts'
 
 const common = { tag: 'Administration', access: siteAdmin, scopeCategory: 'admin' } as const

@@ -15,7 +15,7 @@ import { anyone, read, signedIn, siteAdmin } from '../../kit/access.ts'
 import { answer, described, freeText, optional, request } from '../../kit/codecs.ts'
 import { empty, json } from '../../kit/reply.ts'
 import { body, defineRoute, routesOf } from '../../kit/route.ts'
-import { Validation } from '../codecs.ts'
+import { Validation } from './codecs.ts'
 
 const tag = 'Administration'
 const route = routesOf({ tag, access: siteAdmin, scopeCategory: 'admin' })

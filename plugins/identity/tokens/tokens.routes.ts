@@ -9,6 +9,7 @@ import { signedIn, withPassword, write } from '../../kit/access.ts'
 import { described, freeText, pathId, PathName, request } from '../../kit/codecs.ts'
 import { empty, json, list } from '../../kit/reply.ts'
 import { body, defineRoute, routesOf } from '../../kit/route.ts'
+import { UserPath } from '../codecs.ts'
 import {
   AccessToken,
   AccessTokenIdList,
@@ -17,8 +18,7 @@ import {
   ExtIdpToken,
   NewAccessTokenParam,
   SettingsAccessToken,
-  UserPath,
-} from '../codecs.ts'
+} from './codecs.ts'
 
 const tag = 'Identity - Users & Settings'
 const route = routesOf({ tag, access: signedIn, scopeCategory: 'user' })

@@ -11,7 +11,7 @@ import {
 import { TeamNameTaken } from '../../../core/organizations/ports.ts'
 import { Profile, User, userExample } from '../../identity/codecs.ts'
 import { anyone, evenWhenBarred, memberOf, path, requires, requiresWithin, signedIn } from '../../kit/access.ts'
-import { QueryId, request } from '../../kit/codecs.ts'
+import { described, QueryId, request } from '../../kit/codecs.ts'
 import { empty, json, list, orRedirect } from '../../kit/reply.ts'
 import { body, routesOf } from '../../kit/route.ts'
 import {

@@ -17,7 +17,19 @@ import {
 } from '../../../core/organizations/failures.ts'
 import { OrganizationNameTaken } from '../../../core/organizations/ports.ts'
 import { anyone, path, requires, requiresWithin, signedIn, siteAdmin } from '../../kit/access.ts'
-import { answer, Base64Bytes, described, FreeObjectCodec, freeText, listOf, optional, pathId, PathName, request, SafeInteger } from '../../kit/codecs.ts'
+import {
+  answer,
+  Base64Bytes,
+  described,
+  FreeObjectCodec,
+  freeText,
+  listOf,
+  optional,
+  OrgPathName,
+  pathId,
+  request,
+  SafeInteger,
+} from '../../kit/codecs.ts'
 import { body, pictureBodyBytes, pictureExample, pictureUrlExample, routesOf } from '../../kit/route.ts'
 import { empty, json, list, orNoContent, orRedirect, paged, versioned } from '../../kit/reply.ts'
 import {
@@ -170,7 +182,7 @@ export const getPermissionsOfUser = callerRoute({
 })
 
 const organization = { type: 'organization', name: path('orgname') } as const
-const OrganizationPath = request({ orgname: PathName }, 'OrganizationAvatarPath')
+const OrganizationPath = request({ orgname: OrgPathName }, 'OrganizationAvatarPath')
 
 /** One of two keys: `image` as for the picture of a user, `avatar` as in a form. */
 const OrganizationAvatarOption = request(

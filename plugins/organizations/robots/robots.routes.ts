@@ -9,21 +9,20 @@ import {
   RobotTokenMissing,
 } from '../../../core/organizations/failures.ts'
 import { RobotNameTaken } from '../../../core/organizations/ports.ts'
-import { AccessToken, CreateAccessTokenOption } from '../../identity/codecs.ts'
+import { AccessToken, CreateAccessTokenOption } from '../../identity/tokens/codecs.ts'
 import { requires } from '../../kit/access.ts'
 import { empty, json, list, versioned } from '../../kit/reply.ts'
 import { body, routesOf } from '../../kit/route.ts'
+import { organizationInPath, OrgPath } from '../codecs.ts'
 import {
   CreateRobotOption,
   EditRobotOption,
-  organizationInPath,
-  OrgPath,
   RobotAccount,
   robotExample,
   robotInPath,
   RobotPath,
   RobotTokenPath,
-} from '../codecs.ts'
+} from './codecs.ts'
 
 const common = { tag: 'Identity - Organizations & Teams', scopeCategory: 'organization' } as const
 const route = routesOf({ ...common, params: OrgPath })

@@ -17,7 +17,7 @@ import {
 import { TeamNameTaken } from '../../../core/organizations/ports.ts'
 import { User, userExample } from '../../identity/codecs.ts'
 import { memberOf, path, requires, signedIn } from '../../kit/access.ts'
-import { FreeObjectCodec, freeText, listOf, optional, PathName, QueryBoolean, QueryId, request } from '../../kit/codecs.ts'
+import { described, FreeObjectCodec, freeText, listOf, optional, PathName, QueryBoolean, QueryId, request } from '../../kit/codecs.ts'
 import { empty, json, list, listWithin, paged, versioned } from '../../kit/reply.ts'
 import { body, routesOf } from '../../kit/route.ts'
 import {
