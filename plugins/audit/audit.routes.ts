@@ -38,6 +38,9 @@ export const listOrganizationAudit = organizationRoute({
   method: 'GET',
   path: '/orgs/{orgname}/audit',
   summary: 'List the changes in an organization, newest first',
+  description:
+    'Needs the right to view the audit log of the organization. Filters are combined: an event must match all of ' +
+    'them.',
   query: AuditQuery,
   ok: paged(list(AuditEventResponse, example)),
 })
@@ -47,6 +50,7 @@ export const listSiteAudit = siteRoute({
   method: 'GET',
   path: '/admin/audit',
   summary: 'List all changes and refusals, newest first',
+  description: 'Only site admins. Filters are combined: an event must match all of them.',
   query: AuditQuery,
   ok: paged(list(AuditEventResponse, example)),
 })

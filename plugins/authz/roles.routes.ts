@@ -58,6 +58,8 @@ export const listAvailablePermissions = route({
   method: 'GET',
   path: '/authz/roles/available_permissions',
   summary: 'List the permissions that a custom role can contain',
+  description:
+    'Needs membership in the organization. A role must also have the associated permissions that are `required`.',
   access: memberOf(query('org')),
   ok: json(200, AvailablePermissions, {
     permissions: [
@@ -76,6 +78,7 @@ export const listRoles = route({
   method: 'GET',
   path: '/authz/roles',
   summary: 'List the custom roles of an organization',
+  description: 'Needs membership in the organization. Each role is listed with its permissions and teams.',
   access: memberOf(query('org')),
   ok: list(RoleResponse, viewerExample),
 })

@@ -16,6 +16,7 @@ export const getVersion = publicRoute({
   method: 'GET',
   path: '/version',
   summary: 'Get the release of the service',
+  description: 'Needs no credential.',
   ok: json(200, ServerVersion, { version: releaseVersion }),
 })
 

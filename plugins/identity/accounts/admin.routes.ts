@@ -77,6 +77,8 @@ export const adminChangePassword = userRoute({
   method: 'POST',
   path: '/admin/users/{username}/change-password',
   summary: "Set a user's password and end the user's sessions",
+  description:
+    'Access tokens stay. Returns 422 for a password that the policy does not allow, and if `retype` differs.',
   refusesSudo: true,
   body: body(ChangePasswordParams, { password: 'another long phrase' }),
   ok: empty(200),
@@ -98,6 +100,7 @@ export const adminListEmails = route({
   method: 'GET',
   path: '/admin/emails',
   summary: 'List the e-mail addresses of all users',
+  description: 'Confirmed and unconfirmed addresses, each with its user.',
   ok: paged(list(Email, emailExample)),
 })
 

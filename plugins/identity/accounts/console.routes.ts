@@ -50,7 +50,7 @@ const consoleUserExample = {
 const DeletedAccount = answer(
   {
     ID: described(SafeInteger, 'The id of the user, from 1.'),
-    Name: described(t.string, 'The name of the user, which stays reserved.'),
+    Name: described(t.string, 'The name of the user.'),
     FullName: described(t.string, 'The display name; empty if not set.'),
     Email: described(t.string, 'The primary address; empty if the account has none.'),
     DeactivatedUnix: described(SafeInteger, 'When the account was deactivated, in seconds since the epoch.'),
@@ -102,7 +102,7 @@ export const AdminEditUserPayload = request(
     ),
     email: described(
       optional(freeText(320)),
-      'The new primary address, which counts as verified; absent or empty: unchanged.',
+      'The new primary address, which counts as verified; absent: unchanged; empty only for a user without one.',
     ),
     password: described(optional(freeText()), 'The new password, at most 256 characters; absent or empty: unchanged.'),
     website: described(
@@ -185,6 +185,7 @@ export const consoleListDeleted = route({
   method: 'GET',
   path: '/accounts/admin/users/deleted_accounts',
   summary: 'List the deactivated accounts, which can be restored',
+  description: 'Each with the time after which it is removed permanently.',
   ok: list(DeletedAccount, {
     ID: 7, Name: 'ada', FullName: 'Ada Lovelace', Email: 'ada@example.org', DeactivatedUnix: 1795248000, DeactivatedBy: 'ada', PurgedAfterUnix: 1797840000,
   }),

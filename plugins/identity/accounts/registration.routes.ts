@@ -62,6 +62,7 @@ export const getRegistration = defineRoute({
   method: 'GET',
   path: '/disable-registration',
   summary: 'Get whether sign-up is closed',
+  description: 'Needs no credential. While sign-up is closed, only site admins make accounts.',
   tag,
   access: anyone,
   ok: json(200, RegistrationState, { disableRegistration: true }),
@@ -136,6 +137,7 @@ export const validateUsername = checkRoute({
   method: 'POST',
   path: '/user/validate/username',
   summary: 'Check whether a user name is available',
+  description: 'Changes nothing and reserves nothing: the name may be taken by the time that it is used.',
   query: request(
     {
       user_name: described(Words, 'The user name to check; absent is empty, which is not valid.'),

@@ -57,6 +57,7 @@ export const getProfile = route({
   method: 'GET',
   path: '/user/settings/profile',
   summary: "Get the caller's profile",
+  description: 'Includes the address even if other users see a placeholder.',
   ok: json(200, Profile, profileExample),
 })
 

@@ -17,6 +17,7 @@ export const getCaller = route({
   method: 'GET',
   path: '/user',
   summary: 'Get the caller',
+  description: 'A token that is confined, or for public objects only, gets the fields that everyone sees.',
   loads: 'profile',
   servesConfined: true,
   beforePasswordChange: true,
@@ -158,6 +159,7 @@ export const deleteAvatar = route({
   method: 'DELETE',
   path: '/user/avatar',
   summary: "Remove the caller's picture",
+  description: 'The picture that is generated from the name is shown instead.',
   ok: empty(204),
 })
 
@@ -186,6 +188,7 @@ export const discardAvatar = route({
   method: 'POST',
   path: '/user/settings/avatar/delete',
   summary: "Remove the caller's picture",
+  description: 'The same as `DELETE /user/avatar`, for clients that send only GET and POST.',
   ok: empty(200),
 })
 
@@ -243,6 +246,7 @@ export const listFollowers = confinedRoute({
   method: 'GET',
   path: '/users/{username}/followers',
   summary: 'List the followers of a user, by name',
+  description: 'Only users whom the caller may see.',
   ok,
 })
 
@@ -251,6 +255,7 @@ export const listFollowing = confinedRoute({
   method: 'GET',
   path: '/users/{username}/following',
   summary: 'List the users that a user follows, by name',
+  description: 'Only users whom the caller may see.',
   ok,
 })
 
@@ -259,6 +264,7 @@ export const checkFollowing = followRoute({
   method: 'GET',
   path: '/users/{username}/following/{target}',
   summary: 'Check whether a user follows another',
+  description: 'Returns 204 if so, and 404 otherwise.',
   servesConfined: true,
   params: request(
     {
@@ -276,6 +282,7 @@ export const listOwnFollowers = followRoute({
   method: 'GET',
   path: '/user/followers',
   summary: 'List the followers of the caller, by name',
+  description: 'Only users whom the caller may see.',
   ok,
 })
 
@@ -284,6 +291,7 @@ export const listOwnFollowing = followRoute({
   method: 'GET',
   path: '/user/following',
   summary: 'List the users that the caller follows, by name',
+  description: 'Only users whom the caller may see.',
   ok,
 })
 
@@ -292,6 +300,7 @@ export const checkOwnFollowing = userRoute({
   method: 'GET',
   path: '/user/following/{username}',
   summary: 'Check whether the caller follows a user',
+  description: 'Returns 204 if the caller does, and 404 otherwise.',
   ok: empty(204, 'Yes'),
   failures: [NotFollowing],
 })
@@ -301,6 +310,7 @@ export const followUser = userRoute({
   method: 'PUT',
   path: '/user/following/{username}',
   summary: 'Follow a user',
+  description: 'Has no effect if the caller follows the user already. Nobody can follow themselves.',
   ok: empty(204),
   failures: [FollowRefused],
 })
@@ -310,6 +320,7 @@ export const unfollowUser = userRoute({
   method: 'DELETE',
   path: '/user/following/{username}',
   summary: 'Unfollow a user',
+  description: 'Has no effect if the caller does not follow the user.',
   ok: empty(204),
   failures: [FollowRefused],
 })

@@ -18,6 +18,7 @@ export const listEmails = route({
   method: 'GET',
   path: '/user/emails',
   summary: "List the caller's e-mail addresses, the primary one first",
+  description: 'Includes addresses that are not confirmed yet.',
   ok: list(Email, emailExample),
 })
 
@@ -38,6 +39,8 @@ export const removeEmails = route({
   method: 'DELETE',
   path: '/user/emails',
   summary: 'Remove e-mail addresses, all or none; the primary one stays',
+  description:
+    "Returns an error, and removes none, if one of the addresses is not the caller's, or is the primary one.",
   body: body(DeleteEmailOption, emailsExample, { malformedAs: 422 }),
   ok: empty(204),
   failures: [EmailMissing, EmailIsPrimary],
@@ -48,6 +51,7 @@ export const listAccountEmails = route({
   method: 'GET',
   path: '/user/settings/account/email',
   summary: "List the caller's e-mail addresses with their ids, the primary one first",
+  description: 'Includes addresses that are not confirmed yet. The ids are those that changes of one address need.',
   ok: list(AccountEmail, { id: 3, ...emailExample }),
 })
 
@@ -80,6 +84,7 @@ export const removeAccountEmail = route({
   method: 'POST',
   path: '/user/settings/account/email/delete',
   summary: 'Remove one e-mail address by its id; the primary one stays',
+  description: 'Returns an error, and changes nothing, for an address of another user and for the primary one.',
   refusesSudo: true,
   query: request(
     {

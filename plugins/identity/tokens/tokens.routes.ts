@@ -38,6 +38,8 @@ export const listTokens = defineRoute({
   method: 'GET',
   path: '/users/{username}/tokens',
   summary: "List the caller's own access tokens",
+  description:
+    'Needs the password by HTTP Basic. Without their values. Tokens that have expired stay listed for 30 days.',
   tag,
   access: withPassword,
   refusesSudo: true,
@@ -103,6 +105,7 @@ export const listSettingsTokens = route({
   method: 'GET',
   path,
   summary: "List the caller's own access tokens in the second format",
+  description: 'Without their values. Tokens that have expired stay listed for 30 days.',
   refusesSudo: true,
   ok: list(SettingsAccessToken, settingsTokenExample),
 })
@@ -143,6 +146,7 @@ export const deleteSettingsToken = route({
   method: 'DELETE',
   path: `${path}/{id}`,
   summary: "Delete one of the caller's own access tokens",
+  description: 'The token is rejected from now on.',
   refusesSudo: true,
   params: request(
     {

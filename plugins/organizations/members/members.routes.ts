@@ -105,6 +105,7 @@ export const listPublicMembers = publicRoute({
   method: 'GET',
   path: '/orgs/{orgname}/public_members',
   summary: 'List the public members, by login',
+  description: 'Needs no credential for a public organization. Members choose whether their membership is public.',
   params: OrgPath,
   ok: list(User, userExample),
 })
@@ -114,6 +115,9 @@ export const checkPublicMember = publicRoute({
   method: 'GET',
   path: '/orgs/{orgname}/public_members/{username}',
   summary: 'Check whether a user is a public member: 204, or 404',
+  description:
+    'Returns 404 as well for a member whose membership is private, and for an organization that the caller may ' +
+    'not see.',
   params: OrgMemberPath,
   ok: empty(204, 'The user is a public member'),
   failures: [MemberMissing],
@@ -124,6 +128,7 @@ export const publishMember = memberRoute({
   method: 'PUT',
   path: '/orgs/{orgname}/public_members/{username}',
   summary: 'Make a membership public',
+  description: 'Members decide this for themselves, and owners for every member.',
   access: requires('member', organizationInPath),
   ok: empty(204),
   failures: [BeyondOwnRights, OrganizationMissing, SecondFactorDemanded, TokenLifeTooLong],
@@ -134,6 +139,8 @@ export const concealMember = memberRoute({
   method: 'DELETE',
   path: '/orgs/{orgname}/public_members/{username}',
   summary: 'Make a membership private',
+  description:
+    'Members decide this for themselves, and owners for every member. Outsiders then do not see the membership.',
   access: requires('member', organizationInPath),
   ok: empty(204),
   failures: [BeyondOwnRights, OrganizationMissing, SecondFactorDemanded, TokenLifeTooLong],
@@ -144,6 +151,7 @@ export const getMemberProfile = memberRoute({
   method: 'GET',
   path: '/orgs/{orgname}/user/{username}',
   summary: "Get the profile of a member, for the other members",
+  description: 'Needs membership in the organization. The address is a placeholder if the member hides it.',
   access: memberOf(path('orgname')),
   ok: json(200, Profile, profileExample),
 })
@@ -163,6 +171,8 @@ export const revokeOrganizationToken = tokenRoute({
   method: 'DELETE',
   path: '/orgs/{orgname}/tokens/access-tokens/{id}',
   summary: 'Revoke an access token that is confined to the organization',
+  description:
+    'The token is rejected from now on. Tokens that are not confined to the organization cannot be revoked here.',
   access: requiresWithin('can_delete_token', organizationInPath),
   params: OrgTokenPath,
   ok: empty(200),

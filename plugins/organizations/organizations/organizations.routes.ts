@@ -127,6 +127,7 @@ export const renameOrganization = organizationRoute({
   method: 'POST',
   path: '/orgs/{orgname}/rename',
   summary: 'Rename an organization',
+  description: 'The old name redirects to the organization until another account uses it. Access tokens stay valid.',
   access: requires('can_rename', organizationInPath),
   body: body(RenameOrgOption, { new_name: 'difference-engines' }),
   ok: empty(204),
@@ -138,6 +139,7 @@ export const isOwner = route({
   method: 'GET',
   path: '/orgs/{orgname}/is-owner',
   summary: 'Check whether the caller is an owner: 200, or 403',
+  description: 'The status is the answer.',
   access: requiresWithin('owner', organizationInPath),
   params: OrgPath,
   ok: empty(200, 'The caller is an owner'),
@@ -148,6 +150,7 @@ export const listOwnOrganizations = callerRoute({
   method: 'GET',
   path: '/user/orgs',
   summary: "List the caller's organizations",
+  description: 'Includes private organizations of which the caller is a member.',
   ok: list(Organization, organizationExample),
 })
 
@@ -156,6 +159,7 @@ export const listOrganizationsInSettings = callerRoute({
   method: 'GET',
   path: '/user/settings/organizations',
   summary: "List the caller's organizations, like `/user/orgs`",
+  description: 'Includes private organizations of which the caller is a member.',
   tag: 'Identity - Users & Settings',
   ok: list(Organization, organizationExample),
 })
@@ -165,6 +169,7 @@ export const listOrganizationsOfUser = callerRoute({
   method: 'GET',
   path: '/users/{username}/orgs',
   summary: "List the organizations of a user that the caller may see",
+  description: 'The user and site admins see all of them.',
   params: UserPath,
   ok: list(Organization, organizationExample),
   failures: [MemberMissing],
@@ -217,6 +222,9 @@ export const getOrganizationAvatar = avatarRoute({
   method: 'GET',
   path: '/orgs/{orgname}/avatar',
   summary: "Get the address of an organization's picture",
+  description:
+    'Returns the URL as a JSON string. Without an uploaded picture it is that of the picture that is generated ' +
+    'from the name.',
   access: requires('member', organization),
   ok: json(200, t.string, pictureUrlExample),
 })
@@ -239,6 +247,7 @@ export const deleteOrganizationAvatar = avatarRoute({
   method: 'DELETE',
   path: '/orgs/{orgname}/avatar',
   summary: "Remove the picture of an organization",
+  description: 'The picture that is generated from the name is shown instead.',
   access: requires('can_edit', organization),
   ok: empty(204),
 })
@@ -248,6 +257,7 @@ export const discardOrganizationAvatar = avatarRoute({
   method: 'POST',
   path: '/orgs/{orgname}/avatar/delete',
   summary: "Remove the picture of an organization",
+  description: 'The same as `DELETE /orgs/{orgname}/avatar`, for clients that send only GET and POST.',
   access: requires('can_edit', organization),
   ok: empty(200),
 })
@@ -303,6 +313,7 @@ export const adminListOrganizations = adminRoute({
   method: 'GET',
   path: '/admin/orgs',
   summary: 'List all organizations, including private ones, by name',
+  description: 'Returns the same fields as `/orgs`, for every visibility.',
   ok: list(Organization, organizationExample),
 })
 
@@ -311,6 +322,7 @@ export const adminListOrganizationsOfUser = adminRoute({
   method: 'GET',
   path: '/admin/users/{username}/orgs',
   summary: 'List the organizations that a user belongs to',
+  description: 'Includes limited and private organizations.',
   params: UserPath,
   ok: list(Organization, organizationExample),
   failures: [MemberMissing],
@@ -333,6 +345,7 @@ export const consoleListOrganizations = adminRoute({
   method: 'GET',
   path: '/accounts/admin/orgs',
   summary: 'List all organizations, as rows of a console',
+  description: 'Includes limited and private organizations.',
   ok: list(ConsoleOrganization, {
     ID: 12, Name: 'analytical-engines', FullName: 'Analytical Engines Ltd', Email: 'office@analytical.example', Description: 'We compute by steam',
     Website: 'https://analytical.example', Location: 'London', Visibility: 'private', OrgType: 0, CreatedUnix: 1795248000,
@@ -344,6 +357,7 @@ export const consoleListOrphaned = adminRoute({
   method: 'GET',
   path: '/accounts/admin/orgs/orphaned',
   summary: 'List the organizations without an owner',
+  description: 'Organizations whose team Owners has no member. Such an organization can be deleted.',
   ok: list(Organization, organizationExample),
 })
 

@@ -45,6 +45,7 @@ export const listTeams = organizationRoute({
   method: 'GET',
   path: '/orgs/{orgname}/teams',
   summary: 'List the teams of an organization, Owners first, then by name',
+  description: 'Needs the right to list the teams of the organization.',
   access: requires('can_list_teams', organizationInPath),
   ok: list(Team, teamExample),
   failures: [OrganizationMissing],
@@ -127,6 +128,7 @@ export const getTeam = teamRoute({
   method: 'GET',
   path: '/teams/{teamid}',
   summary: 'Show a team',
+  description: 'Needs the right to view the team. The `ETag` of the answer guards a later change.',
   access: requires('can_view', teamInPath),
   ok: versioned(200, Team, teamExample),
   failures: [TeamMissing],
@@ -180,6 +182,7 @@ export const listTeamMembers = teamRoute({
   method: 'GET',
   path: '/teams/{teamid}/members',
   summary: 'List the members of a team, by login',
+  description: 'Needs the right to view the team.',
   access: requires('can_view', teamInPath),
   ok: list(User, userExample),
 })
@@ -189,6 +192,7 @@ export const getTeamMember = memberRoute({
   method: 'GET',
   path: '/teams/{teamid}/members/{username}',
   summary: 'Get a member of a team',
+  description: 'Returns 404 if the user is not a member of the team.',
   access: requires('can_view', teamInPath),
   ok: json(200, User, userExample),
 })
@@ -198,6 +202,7 @@ export const addTeamMember = memberRoute({
   method: 'PUT',
   path: '/teams/{teamid}/members/{username}',
   summary: 'Add a user to a team, and so to its organization',
+  description: 'The caller must have every right that the team gives.',
   access: requires('can_add_member', teamInPath),
   query: request(
     {
@@ -214,6 +219,7 @@ export const removeTeamMember = memberRoute({
   method: 'DELETE',
   path: '/teams/{teamid}/members/{username}',
   summary: 'Remove a user from a team; removal from the last team ends the membership',
+  description: 'Members may remove themselves. The last owner cannot be removed.',
   access: requires('member', teamInPath),
   ok: empty(204),
   failures: [BeyondOwnRights, TeamMissing, LastOwner],
@@ -224,6 +230,7 @@ export const listOwnTeams = route({
   method: 'GET',
   path: '/user/teams',
   summary: "List the caller's teams in all organizations",
+  description: 'Each with its organization.',
   tag: 'Identity - Users & Settings',
   access: signedIn,
   servesConfined: true,
