@@ -1,5 +1,5 @@
 import { path, requires, signedIn, siteAdmin } from '../kit/access.ts'
-import { PathName, request } from '../kit/codecs.ts'
+import { OrgPathName, request } from '../kit/codecs.ts'
 import { list, paged, text } from '../kit/reply.ts'
 import { routesOf } from '../kit/route.ts'
 import { AuditEventResponse, AuditExportQuery, AuditQuery } from './codecs.ts'
@@ -9,7 +9,7 @@ const organizationRoute = routesOf({
   tag: 'Identity - Organizations & Teams',
   access: requires('can_view_audit', { type: 'organization', name: path('orgname') }),
   scopeCategory: 'organization',
-  params: request({ orgname: PathName }, 'AuditOrganizationPath'),
+  params: request({ orgname: OrgPathName }, 'AuditOrganizationPath'),
 })
 const siteRoute = routesOf({ tag: 'Administration', access: siteAdmin, scopeCategory: 'admin' })
 const ownRoute = routesOf({ tag: 'Identity - Users & Settings', access: signedIn, scopeCategory: 'user' })
@@ -38,6 +38,9 @@ export const listOrganizationAudit = organizationRoute({
   method: 'GET',
   path: '/orgs/{orgname}/audit',
   summary: 'List the changes in an organization, newest first',
+  description:
+    'Needs the right to view the audit log of the organization. Filters are combined: an event must match all of ' +
+    'them.',
   query: AuditQuery,
   ok: paged(list(AuditEventResponse, example)),
 })
@@ -47,6 +50,7 @@ export const listSiteAudit = siteRoute({
   method: 'GET',
   path: '/admin/audit',
   summary: 'List all changes and refusals, newest first',
+  description: 'Only site admins. Filters are combined: an event must match all of them.',
   query: AuditQuery,
   ok: paged(list(AuditEventResponse, example)),
 })

@@ -1,38 +1,60 @@
 import { isRight } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
-import { answer, FreeObjectCodec, Instant, oneOf, optional, patternText, QueryId, request, SafeInteger } from '../kit/codecs.ts'
+import { answer, described, FreeObjectCodec, Instant, oneOf, optional, patternText, QueryId, request, SafeInteger } from '../kit/codecs.ts'
 
 const ActionWord = patternText(/^[a-z][a-zA-Z_-]*\.[a-z][a-zA-Z_-]*$/, 64, 'an action, such as role.created')
 
 /** The login of a person or of a robot account. */
 const ActorName = patternText(/^[\w.+-]+$/, 100, 'the name of an account')
-const filters = { action: optional(ActionWord), actor: optional(ActorName), since: optional(Instant) }
+const filters = {
+  action: described(optional(ActionWord), 'Only events of this action, such as role.created; all if absent.'),
+  actor: described(
+    optional(ActorName),
+    'Only events of the account with this name, without regard to case; all if absent.',
+  ),
+  since: described(optional(Instant), 'Only events at or after this RFC 3339 time; all if absent.'),
+}
 
 /** The filters of a list of events. An event must match every filter that is given. */
 export const AuditQuery = request(filters, 'AuditQuery')
 /** The same filters, for the events after a known id. */
-export const AuditExportQuery = request({ ...filters, after: optional(QueryId) }, 'AuditExportQuery')
+export const AuditExportQuery = request(
+  {
+    ...filters,
+    after: described(optional(QueryId), 'Only events with a higher id than this; from the oldest event if absent.'),
+  },
+  'AuditExportQuery',
+)
 
 export const AuditEventResponse = answer(
   {
-    id: SafeInteger,
-    time: Instant,
-    action: t.string,
-    result: oneOf('done', 'denied'),
-    actor_id: optional(SafeInteger),
-    actor: t.string,
-    impersonator_id: optional(SafeInteger),
-    impersonator: optional(t.string),
-    method: t.string,
-    token_id: optional(SafeInteger),
-    source_ip: t.string,
-    request_id: t.string,
-    operation: t.string,
-    object_type: t.string,
-    object_id: optional(SafeInteger),
-    object_name: t.string,
-    owner_id: optional(SafeInteger),
-    changes: FreeObjectCodec,
+    id: described(SafeInteger, 'The id of the event; a later event has a higher one.'),
+    time: described(Instant, 'When it happened, RFC 3339 in UTC.'),
+    action: described(t.string, 'The kind of the event: an object, a dot and a verb, such as role.created.'),
+    result: described(oneOf('done', 'denied'), '`done` for a change that was made, `denied` for one that was refused.'),
+    actor_id: described(optional(SafeInteger), 'The id of the account that acted; absent if none did.'),
+    actor: described(t.string, 'The name of the account that acted, at that time; empty if none did.'),
+    impersonator_id: described(
+      optional(SafeInteger),
+      'The id of the site admin who acted as the actor; absent if none did.',
+    ),
+    impersonator: described(
+      optional(t.string),
+      'The name of the site admin who acted as the actor; absent if none did.',
+    ),
+    method: described(t.string, 'How the caller was authenticated: token, password, session or none.'),
+    token_id: described(optional(SafeInteger), 'The id of the access token of the request; absent if it had none.'),
+    source_ip: described(t.string, 'The network address of the request.'),
+    request_id: described(t.string, 'The id of the request, as in its header `X-Request-Id` and in the log.'),
+    operation: described(t.string, 'The operation of this interface, such as authz.createRole.'),
+    object_type: described(t.string, 'The type of the changed object, such as role.'),
+    object_id: described(optional(SafeInteger), 'The id of the changed object; absent if it has none.'),
+    object_name: described(t.string, 'The name of the changed object, at that time.'),
+    owner_id: described(
+      optional(SafeInteger),
+      'The id of the account whose log has the event; absent for the log of the site.',
+    ),
+    changes: described(FreeObjectCodec, 'What changed, by field; secrets are never shown.'),
   },
   'AuditEvent',
 )

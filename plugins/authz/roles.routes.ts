@@ -9,7 +9,7 @@ import {
 import { RoleTeamUnknown, RoleChanged, RoleMissing } from '../../core/authz/roles.ts'
 import type { RoleId } from '../../core/kernel/ids.ts'
 import { memberOf, path, query, requires, requiresWithin } from '../kit/access.ts'
-import { pathId, request } from '../kit/codecs.ts'
+import { described, pathId, request } from '../kit/codecs.ts'
 import { empty, json, list, versioned } from '../kit/reply.ts'
 import { body, routesOf } from '../kit/route.ts'
 import {
@@ -23,7 +23,12 @@ import {
 
 const common = { tag: 'Authorization', scopeCategory: 'authz', query: InOrganization } as const
 const route = routesOf(common)
-const roleRoute = routesOf({ ...common, params: request({ id: pathId<RoleId>() }, 'RolePath') })
+const roleRoute = routesOf({ ...common, params: request(
+  {
+    id: described(pathId<RoleId>(), 'The id of the role, from 1.'),
+  },
+  'RolePath',
+) })
 const roleInPath = { type: 'role', account: query('org'), id: path('id') } as const
 
 const viewerExample = {
@@ -53,6 +58,8 @@ export const listAvailablePermissions = route({
   method: 'GET',
   path: '/authz/roles/available_permissions',
   summary: 'List the permissions that a custom role can contain',
+  description:
+    'Needs membership in the organization. A role must also have the associated permissions that are `required`.',
   access: memberOf(query('org')),
   ok: json(200, AvailablePermissions, {
     permissions: [
@@ -71,6 +78,7 @@ export const listRoles = route({
   method: 'GET',
   path: '/authz/roles',
   summary: 'List the custom roles of an organization',
+  description: 'Needs membership in the organization. Each role is listed with its permissions and teams.',
   access: memberOf(query('org')),
   ok: list(RoleResponse, viewerExample),
 })

@@ -1,7 +1,19 @@
 import * as t from 'io-ts'
 import { userVisibilities } from '../../core/identity/types.ts'
-import type { TokenId } from '../../core/kernel/ids.ts'
-import { answer, bodyId, freeText, givenText, Instant, InstantText, listOf, noted, oneOf, optional, PathName, request, SafeInteger, textLines } from '../kit/codecs.ts'
+import {
+  answer,
+  described,
+  freeText,
+  givenText,
+  Instant,
+  listOf,
+  noted,
+  oneOf,
+  optional,
+  PathName,
+  request,
+  SafeInteger,
+} from '../kit/codecs.ts'
 
 /** The instant that older clients read as 'never'. */
 const never = '0001-01-01T00:00:00Z'
@@ -18,42 +30,71 @@ const InstantOrNever = noted(
 )
 
 const EmailText = noted(t.string, { type: 'string', format: 'email' })
-const [firstVisibility, ...otherVisibilities] = userVisibilities
+export const [firstVisibility, ...otherVisibilities] = userVisibilities
 export const UserVisibilityWord = oneOf(firstVisibility, ...otherVisibilities)
-/** In a change, empty means unchanged. */
-const WishedVisibility = oneOf('', firstVisibility, ...otherVisibilities)
 
 /** A user as visible to everyone. Fields that the viewer may not see have their zero value. */
 export const User = answer(
   {
-    id: SafeInteger,
-    login: t.string,
-    username: t.string,
-    full_name: t.string,
+    id: described(SafeInteger, 'The id of the user, from 1; it never changes and is never used again.'),
+    login: described(t.string, 'The name of the user, unique without regard to case.'),
+    username: described(t.string, 'The same as `login`.'),
+    full_name: described(t.string, 'The display name; empty if the user gave none.'),
     // Empty when the viewer may not see it, and for accounts without an address.
-    email: t.string,
-    avatar_url: t.string,
-    html_url: t.string,
-    language: t.string,
-    is_admin: t.boolean,
-    last_login: InstantOrNever,
-    created: Instant,
-    type: SafeInteger,
-    active: t.boolean,
-    prohibit_login: t.boolean,
-    restricted: t.boolean,
-    location: t.string,
-    website: t.string,
-    description: t.string,
-    visibility: t.string,
-    login_name: t.string,
-    source_id: SafeInteger,
-    followers_count: SafeInteger,
-    following_count: SafeInteger,
-    starred_repos_count: SafeInteger,
-    orgAdmin: t.boolean,
-    orgType: SafeInteger,
-    clientOrgUser: t.boolean,
+    email: described(
+      t.string,
+      'The primary address for the user, site admins and, unless the user hides it, signed-in callers; else a ' +
+        'placeholder that receives no mail.',
+    ),
+    avatar_url: described(t.string, 'The URL of the picture, which needs no credential.'),
+    html_url: described(t.string, 'The URL of the user below the address of the service.'),
+    language: described(
+      t.string,
+      'The language tag, such as en-US; empty if not set, and for callers other than the user and site admins.',
+    ),
+    is_admin: described(
+      t.boolean,
+      'Whether the user is a site admin; always false for callers other than the user and site admins.',
+    ),
+    last_login: described(
+      InstantOrNever,
+      'The last sign-in, RFC 3339; 0001-01-01T00:00:00Z for never, and for callers other than the user and site ' +
+        'admins.',
+    ),
+    created: described(Instant, 'The creation of the account, RFC 3339 in UTC.'),
+    type: described(SafeInteger, 'Always 0: the account of a person.'),
+    active: described(
+      t.boolean,
+      'Whether the account is active; always false for callers other than the user and site admins.',
+    ),
+    prohibit_login: described(
+      t.boolean,
+      'Whether an administrator prohibited sign-in; always false for callers other than the user and site admins.',
+    ),
+    restricted: described(
+      t.boolean,
+      'Whether an administrator marked the account as restricted; always false for callers other than the user ' +
+        'and site admins.',
+    ),
+    location: described(t.string, 'The place that the user gave; empty if none.'),
+    website: described(t.string, 'The http or https URL that the user gave; empty if none.'),
+    description: described(t.string, 'The text about the user; empty if none.'),
+    visibility: described(
+      t.string,
+      'Who may see the user: `public` everyone, `limited` signed-in users, `private` the user and site admins.',
+    ),
+    login_name: described(t.string, 'The same as `login` for the user and site admins, else empty.'),
+    source_id: described(SafeInteger, 'Always 0: all accounts are local.'),
+    followers_count: described(SafeInteger, 'The number of users who follow the user.'),
+    following_count: described(SafeInteger, 'The number of users whom the user follows.'),
+    starred_repos_count: described(SafeInteger, 'Always 0: this service does not store repositories.'),
+    orgAdmin: described(t.boolean, 'Always false; kept for older clients.'),
+    orgType: described(SafeInteger, 'Always 0 for a user.'),
+    clientOrgUser: described(
+      t.boolean,
+      'Whether the user is a member of a client organization; false unless the request has ' +
+        '`check_client_org=true`.',
+    ),
   },
   'User',
 )
@@ -89,222 +130,194 @@ export const userExample = {
   clientOrgUser: false,
 }
 
-export const UserPath = request({ username: PathName }, 'UserPath')
-
-export const UserSearchResult = answer({ ok: t.boolean, data: t.array(User) }, 'UserSearchResult')
-
-/** The first form of a token. `sha1` is the value in the answer that creates the token, and empty in every later answer. */
-export const AccessToken = answer(
+export const UserPath = request(
   {
-    id: SafeInteger,
-    name: t.string,
-    sha1: t.string,
-    token_last_eight: t.string,
-    scopes: t.array(t.string),
-    /** The only organization that the token reaches. Absent when it reaches everything that its owner reaches. */
-    org: optional(t.string),
-    /** `owner/name` of the only cluster whose Kubernetes API the token reaches. It reaches nothing else. */
-    cluster: optional(t.string),
-    created_at: Instant,
-    last_used_at: optional(Instant),
-    expires_at: optional(Instant),
+    username: described(
+      PathName,
+      'The name of the user, without regard to case; digits may be an id where the route says so.',
+    ),
   },
-  'AccessToken',
+  'UserPath',
 )
 
-const ScopeWords = listOf(freeText(64), 64)
-
-export const CreateAccessTokenOption = request(
-  // `expires_at` is a text, since a text that is not an instant is the failure TokenExpiryInvalid.
-  { name: freeText(255, 1), scopes: optional(ScopeWords), expires_at: optional(InstantText), org: optional(freeText(255, 1)) },
-  'CreateAccessTokenOption',
-)
-
-/** The second form. `token` is the value in the answer that creates the token. Times are in Unix seconds; 0 means never. */
-export const SettingsAccessToken = answer(
+export const UserSearchResult = answer(
   {
-    id: SafeInteger,
-    uid: SafeInteger,
-    name: t.string,
-    token: t.string,
-    tokenLastEight: t.string,
-    createdAt: SafeInteger,
-    updatedAt: SafeInteger,
-    hasRecentActivity: t.boolean,
-    hasUsed: t.boolean,
-    expDate: SafeInteger,
-    scopes: t.array(t.string),
-    org: optional(t.string),
-    cluster: optional(t.string),
+    ok: described(t.boolean, 'Always true.'),
+    data: described(t.array(User), 'The users of the page.'),
   },
-  'SettingsAccessToken',
+  'UserSearchResult',
 )
-
-export const NewAccessTokenParam = request(
-  { name: freeText(255, 1), expTime: optional(SafeInteger), scopes: optional(ScopeWords), org: optional(freeText(255, 1)) },
-  'NewAccessTokenParam',
-)
-export const AccessTokenIdList = request({ tokenIDs: listOf(bodyId<TokenId>(), 500, 1) }, 'AccessTokenIdList')
-export const ApiResponseMessage = answer({ message: t.string }, 'ApiResponseMessage')
 
 export const SignInParams = request(
-  { username: freeText(), password: givenText(), remember: optional(t.boolean) },
+  {
+    username: described(freeText(), 'The name of the user, or a confirmed e-mail address of the account.'),
+    password: described(givenText(), 'The password of the account.'),
+    remember: described(
+      optional(t.boolean),
+      'Whether a second cookie opens a new session after the end of this one; false by default, and without ' +
+        'effect if the operator switched this off.',
+    ),
+  },
   'SignInParams',
 )
 
 export const SignInTwoFactorParams = request(
-  { username: freeText(), password: givenText(), passCode: optional(freeText(64)), remember: optional(t.boolean) },
+  {
+    username: described(freeText(), 'The name of the user, or a confirmed e-mail address of the account.'),
+    password: described(givenText(), 'The password of the account.'),
+    passCode: described(
+      optional(freeText(64)),
+      'The current code of the authenticator app, or a recovery code; needed only by an account with a second ' +
+        'factor.',
+    ),
+    remember: described(
+      optional(t.boolean),
+      'Whether a second cookie opens a new session after the end of this one; false by default, and without ' +
+        'effect if the operator switched this off.',
+    ),
+  },
   'SignInTwoFactorParams',
 )
 
 export const SessionInfoAPIForm = answer(
   {
-    id: SafeInteger,
-    isActiveSession: t.boolean,
-    lastAccessedZonedTime: t.string,
-    lastAccessed: SafeInteger,
-    createdAt: SafeInteger,
-    expiresAt: SafeInteger,
-    remember: t.boolean,
-    ip: t.string,
-    user_agent: t.string,
+    id: described(SafeInteger, 'The id of the session, from 1.'),
+    isActiveSession: described(t.boolean, 'Whether the request was made with this session.'),
+    lastAccessedZonedTime: described(t.string, 'The last use of the session, RFC 3339 in UTC.'),
+    lastAccessed: described(SafeInteger, 'The last use of the session, in seconds since the epoch.'),
+    createdAt: described(SafeInteger, 'The sign-in, in seconds since the epoch.'),
+    expiresAt: described(
+      SafeInteger,
+      'The end of the session, or of its remembered login, in seconds since the epoch.',
+    ),
+    remember: described(t.boolean, 'Whether the session has a remembered login.'),
+    ip: described(t.string, 'The network address from which the session was opened.'),
+    user_agent: described(
+      t.string,
+      'The `User-Agent` of the client that opened the session, at most 255 characters; empty if it sent none.',
+    ),
   },
   'SessionInfoAPIForm',
 )
 
 export const Email = answer(
-  { email: EmailText, verified: t.boolean, primary: t.boolean, user_id: SafeInteger, username: t.string },
+  {
+    email: described(EmailText, 'The e-mail address.'),
+    verified: described(t.boolean, 'Whether the address was confirmed.'),
+    primary: described(t.boolean, 'Whether it is the primary address of the user, to which mail is sent.'),
+    user_id: described(SafeInteger, 'The id of the user to whom the address belongs.'),
+    username: described(t.string, 'The name of the user to whom the address belongs.'),
+  },
   'Email',
 )
 /** Longer texts decode too, so that the rule can report what is wrong with them. */
 const EmailList = listOf(freeText(320), 20, 1)
-export const CreateEmailOption = request({ emails: EmailList }, 'CreateEmailOption')
-export const DeleteEmailOption = request({ emails: EmailList }, 'DeleteEmailOption')
-
-export const Validation = answer(
-  { Status: oneOf('VALID', 'USER_EXISTS', 'RESERVED', 'INVALID', 'NOT_ALLOWED'), message: t.string },
-  'Validation',
-)
-
-const profileFields = {
-  full_name: optional(freeText(100)),
-  website: optional(freeText(255)),
-  location: optional(freeText(50)),
-  language: optional(freeText(16)),
-  description: optional(textLines(255)),
-}
-
-export const UserSettings = answer(
+export const CreateEmailOption = request(
   {
-    full_name: t.string,
-    website: t.string,
-    description: t.string,
-    location: t.string,
-    language: t.string,
-    theme: t.string,
-    diff_view_style: t.string,
-    hide_email: t.boolean,
-    hide_activity: t.boolean,
+    emails: described(EmailList, 'The addresses to add, 1 to 20; an account has at most ten.'),
   },
-  'UserSettings',
+  'CreateEmailOption',
 )
-export const UserSettingsOptions = request(
+export const DeleteEmailOption = request(
   {
-    ...profileFields,
-    theme: optional(freeText(64)),
-    diff_view_style: optional(freeText(64)),
-    hide_email: optional(t.boolean),
-    hide_activity: optional(t.boolean),
+    emails: described(
+      EmailList,
+      'The addresses to remove, 1 to 20; each must belong to the caller and not be the primary one.',
+    ),
   },
-  'UserSettingsOptions',
+  'DeleteEmailOption',
 )
 
 export const Profile = answer(
   {
-    name: t.string,
-    full_name: t.string,
-    email: t.string,
-    keep_email_private: t.boolean,
-    website: t.string,
-    location: t.string,
-    language: t.string,
-    description: t.string,
+    name: described(t.string, 'The name of the user.'),
+    full_name: described(t.string, 'The display name; empty if not set.'),
+    email: described(t.string, 'The primary address; a placeholder, or empty, if the caller may not see it.'),
+    keep_email_private: described(t.boolean, 'Whether other users see a placeholder instead of the primary address.'),
+    website: described(t.string, 'An http or https URL; empty if not set.'),
+    location: described(t.string, 'A place; empty if not set.'),
+    language: described(t.string, 'The language tag, such as en-US; empty if not set.'),
+    description: described(t.string, 'The text about the user; empty if not set.'),
   },
   'Profile',
 )
-export const ProfileParams = request(
-  { ...profileFields, name: optional(freeText(40)), email: optional(freeText(320)), keep_email_private: optional(t.boolean) },
-  'ProfileParams',
-)
-
-export const UpdatePasswordParams = request(
+export const TwoFAStatus = answer(
   {
-    old_password: givenText(),
-    password: freeText(),
-    retype: optional(freeText()),
-    revoke_tokens: optional(t.boolean),
+    twoFAEnrolled: described(t.boolean, 'Whether the caller has a second factor.'),
   },
-  'UpdatePasswordParams',
+  'TwoFAStatus',
 )
-export const TwoFAStatus = answer({ twoFAEnrolled: t.boolean }, 'TwoFAStatus')
-export const Security = answer({ twoFASecret: t.string, twoFAImageURL: t.string }, 'Security')
-export const TwoFactorAuthParams = request({ passCode: freeText(255) }, 'TwoFactorAuthParams')
+export const Security = answer(
+  {
+    twoFASecret: described(t.string, 'The secret for an authenticator app, in base32.'),
+    twoFAImageURL: described(t.string, 'A QR code with the secret, a PNG as a `data:` URL.'),
+  },
+  'Security',
+)
+export const TwoFactorAuthParams = request(
+  {
+    passCode: described(freeText(255), 'The first code of the authenticator app, six digits.'),
+  },
+  'TwoFactorAuthParams',
+)
 /** Proves that the caller is the owner of the account, for requests without HTTP Basic. */
-export const SecondFactorProof = request({ password: optional(givenText()), passCode: optional(freeText(255)) }, 'SecondFactorProof')
-export const DeleteAccountParams = request({ password: optional(givenText()), passCode: optional(freeText(255)) }, 'DeleteAccountParams')
-export const Pagination = answer({ productUI: SafeInteger, consoleUI: SafeInteger, platformUI: SafeInteger }, 'Pagination')
-export const PaginationParams = request(
-  { productUI: optional(SafeInteger), consoleUI: optional(SafeInteger), platformUI: optional(SafeInteger) },
-  'PaginationParams',
+export const SecondFactorProof = request(
+  {
+    password: described(optional(givenText()), 'The password of the caller; not needed if the request has HTTP Basic.'),
+    passCode: described(
+      optional(freeText(255)),
+      'A one-time code or a recovery code; not needed if the request has HTTP Basic with `X-OTP`.',
+    ),
+  },
+  'SecondFactorProof',
 )
 export const RecoveryCodesText = noted(t.string, { type: 'string', description: 'Recovery codes, one per line.' })
 
 /** The code from a mail. Longer texts decode too; they are wrong codes. */
 const LinkCodeText = freeText(255)
-export const ActivateParams = request({ code: LinkCodeText }, 'ActivateParams')
-export const ForgotPasswordParams = request({ email: freeText(320) }, 'ForgotPasswordParams')
-export const ResetPasswordParams = request({ code: LinkCodeText, password: freeText() }, 'ResetPasswordParams')
+export const ActivateParams = request(
+  {
+    code: described(LinkCodeText, 'The code of the mail, at most 255 characters.'),
+  },
+  'ActivateParams',
+)
+export const ForgotPasswordParams = request(
+  {
+    email: described(freeText(320), 'A confirmed e-mail address of the account.'),
+  },
+  'ForgotPasswordParams',
+)
+export const ResetPasswordParams = request(
+  {
+    code: described(LinkCodeText, 'The code of the mail, at most 255 characters.'),
+    password: described(
+      freeText(),
+      'The new password, at most 256 characters, of at least the length that the operator set.',
+    ),
+  },
+  'ResetPasswordParams',
+)
 
 export const AccountEmail = answer(
-  { id: SafeInteger, email: EmailText, verified: t.boolean, primary: t.boolean, user_id: SafeInteger, username: t.string },
+  {
+    id: described(SafeInteger, 'The id of the address, from 1.'),
+    email: described(EmailText, 'The e-mail address.'),
+    verified: described(t.boolean, 'Whether the address was confirmed.'),
+    primary: described(t.boolean, 'Whether it is the primary address of the user, to which mail is sent.'),
+    user_id: described(SafeInteger, 'The id of the user to whom the address belongs.'),
+    username: described(t.string, 'The name of the user to whom the address belongs.'),
+  },
   'AccountEmail',
 )
-export const AddEmailParams = request({ email: optional(freeText(320)) }, 'AddEmailParams')
-
-export const ChangePasswordParams = request({ password: freeText(), retype: optional(freeText()) }, 'ChangePasswordParams')
-
-export const CreateUserOption = request(
+export const AddEmailParams = request(
   {
-    username: freeText(255),
-    email: freeText(320),
-    password: freeText(),
-    full_name: optional(freeText(100)),
-    must_change_password: optional(t.boolean),
-    restricted: optional(t.boolean),
-    visibility: optional(WishedVisibility),
-    send_notify: optional(t.boolean),
-    created_at: optional(t.string),
+    email: described(
+      optional(freeText(320)),
+      'The address to add, at most 320 characters; needed unless the query has `_method`.',
+    ),
   },
-  'CreateUserOption',
+  'AddEmailParams',
 )
-
-export const EditUserOption = request(
-  {
-    ...profileFields,
-    email: optional(freeText(320)),
-    password: optional(freeText()),
-    must_change_password: optional(t.boolean),
-    active: optional(t.boolean),
-    admin: optional(t.boolean),
-    prohibit_login: optional(t.boolean),
-    allow_create_organization: optional(t.boolean),
-    restricted: optional(t.boolean),
-    visibility: optional(WishedVisibility),
-  },
-  'EditUserOption',
-)
-
-export const ExtIdpToken = answer({ customToken: t.string }, 'ExtIdpToken')
 
 /** A user as visible to site admins and to the user. */
 export const fullUserExample = { ...userExample, email: 'ada@example.org', active: true, login_name: 'ada', language: 'en-US' }

@@ -5,6 +5,7 @@ import { definedFields, fromWireJson, toWireJson } from '../../core/kernel/json.
 import type { PageRequest } from '../../core/kernel/page.ts'
 import type { Access } from './access.ts'
 import type { CookieChange, Feed, RedirectStatus } from './reply.ts'
+import { described } from './codecs.ts'
 import { NoContent, Redirect, YamlAnswer } from './reply.ts'
 import type { BodySpec, Route } from './route.ts'
 
@@ -31,8 +32,27 @@ export type Send = (request: SendRequest) => Promise<SendReply>
 /** The body of every refusal. */
 export const ErrorBody = t.intersection(
   [
-    t.type({ message: t.string }, 'ErrorMessage'),
-    t.partial({ url: t.string, code: t.string, requestId: t.string, errors: t.array(t.string) }, 'ErrorDetails'),
+    t.type(
+      {
+        message: described(t.string, 'What is wrong, for people.'),
+      },
+      'ErrorMessage',
+    ),
+    t.partial(
+      {
+        url: described(t.string, 'The address of the documentation of this interface.'),
+        code: described(
+          t.string,
+          'The kind of the failure, such as RoleMissing, for programs; absent if the failure has none.',
+        ),
+        requestId: described(t.string, 'The id of the request, as in its header `X-Request-Id` and in the log.'),
+        errors: described(
+          t.array(t.string),
+          'Each single problem, such as a field and what is wrong with it; absent if `message` says all.',
+        ),
+      },
+      'ErrorDetails',
+    ),
   ],
   'Error',
 )

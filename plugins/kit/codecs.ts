@@ -37,8 +37,15 @@ export const noted = <C extends t.Any>(codec: C, note: SchemaNote): C => {
   return copy
 }
 
-/** Returns a copy of a codec with the meaning of the field, one sentence with its unit and its default. */
-export const described = <C extends t.Any>(codec: C, description: string): C => noted(codec, { description })
+/** Reports whether a codec is a component of the OpenAPI document, which its users refer to by name. */
+const isComponent = (codec: t.Any): boolean => '_tag' in codec && /^[A-Z][A-Za-z0-9]*$/.test(codec.name)
+
+/**
+ * Returns a copy of a codec with the meaning of the field, one sentence with its unit and its default. A component keeps its
+ * own description: the meaning is that of the reference to it.
+ */
+export const described = <C extends t.Any>(codec: C, description: string): C =>
+  noted(isComponent(codec) ? (t.readonly(codec, 'an object') as unknown as C) : codec, { description })
 export const noteOf = (codec: t.Any): SchemaNote | undefined => notes.get(codec)
 
 const scalar = <A>(name: string, is: (u: unknown) => u is A, note: SchemaNote): t.Type<A, A, unknown> =>
@@ -172,6 +179,12 @@ export const PathName = scalar(
   (u): u is string => typeof u === 'string' && u.length >= 1 && u.length <= 253 && /^[\w.-]+$/.test(u),
   { type: 'string', maxLength: 253, pattern: '^[\\w.-]+$' },
 )
+
+/** The name of an organization in a path. */
+export const OrgPathName = described(PathName, 'The name of the organization, without regard to case.')
+
+/** The name of a user in a path. */
+export const UserPathName = described(PathName, 'The name of the user, without regard to case.')
 
 /** The client's name for the task that its request starts. It is the last token of the bus subject that carries the progress. */
 export const ResponseId = patternText(responseIdForm, 64, '1 to 64 of the characters A-Z a-z 0-9 _ and -')
@@ -354,8 +367,23 @@ export const request = <P extends t.Props>(props: P, name: string): t.ExactC<t.T
 export const answer = <P extends t.Props>(props: P, name: string): t.TypeC<P> => t.type(props, name)
 
 /** The query of a route that submits a task. */
-export const ResponseIdQuery = request({ 'response-id': optional(ResponseId) }, 'ResponseIdQuery')
+export const ResponseIdQuery = request(
+  {
+    'response-id': described(
+      optional(ResponseId),
+      'The name that the client gives to the task, which ends the bus subject of its progress; chosen by the ' +
+        'service if absent.',
+    ),
+  },
+  'ResponseIdQuery',
+)
 
 /** The answer for an accepted task. */
-export const TaskResponse = answer({ id: t.string, subject: t.string }, 'TaskResponse')
+export const TaskResponse = answer(
+  {
+    id: described(t.string, 'The id of the task.'),
+    subject: described(t.string, 'The subject of the message bus that carries the progress of the task.'),
+  },
+  'TaskResponse',
+)
 export const taskExample = { id: '0d3fdb5c-7d7c-4d6e-9a3d-3c1f3a1d2c44', subject: 'moorage.resp.7.5a0c7e54-6f2e-4f0c-9a86-0b7a54f5b8a1' }

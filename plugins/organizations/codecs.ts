@@ -5,23 +5,52 @@ import { maxGraceDays, maxTokenLifeDays } from '../../core/organizations/organiz
 import { profileLimits } from '../../core/organizations/organizations/organization-rules.ts'
 import { User, userExample } from '../identity/codecs.ts'
 import { path } from '../kit/access.ts'
-import { answer, bodyId, FreeObjectCodec, freeText, Instant, int32, listOf, noted, oneOf, optional, pathId, PathName, request, SafeInteger, textLines } from '../kit/codecs.ts'
+import {
+  answer,
+  bodyId,
+  described,
+  FreeObjectCodec,
+  freeText,
+  Instant,
+  int32,
+  listOf,
+  noted,
+  oneOf,
+  optional,
+  OrgPathName,
+  pathId,
+  PathName,
+  request,
+  SafeInteger,
+  textLines,
+  UserPathName,
+} from '../kit/codecs.ts'
 
 export const Organization = answer(
   {
-    id: SafeInteger,
-    name: t.string,
-    username: t.string,
-    full_name: t.string,
-    email: t.string,
-    avatar_url: t.string,
-    description: t.string,
-    website: t.string,
-    location: t.string,
-    fleetManagementClusterEndPoint: t.string,
-    visibility: t.string,
-    orgType: SafeInteger,
-    repo_admin_change_team_access: t.boolean,
+    id: described(SafeInteger, 'The id of the organization, from 1; it never changes and is never used again.'),
+    name: described(
+      t.string,
+      'The name of the organization, unique among users and organizations without regard to case.',
+    ),
+    username: described(t.string, 'The same as `name`.'),
+    full_name: described(t.string, 'The display name; empty if not set.'),
+    email: described(t.string, 'The contact address; empty if not set, and for callers who are not signed in.'),
+    avatar_url: described(t.string, 'The URL of the picture, which needs no credential.'),
+    description: described(t.string, 'The text about the organization; empty if not set.'),
+    website: described(t.string, 'An http or https URL; empty if not set.'),
+    location: described(t.string, 'A place; empty if not set.'),
+    fleetManagementClusterEndPoint: described(
+      t.string,
+      'The http or https URL of the cluster-fleet manager; empty if not set.',
+    ),
+    visibility: described(
+      t.string,
+      'Who may see the organization: `public` everyone, `limited` signed-in users, `private` members and site ' +
+        'admins.',
+    ),
+    orgType: described(SafeInteger, 'The kind of the organization as a number; 0 for an ordinary one.'),
+    repo_admin_change_team_access: described(t.boolean, 'Always false: this service does not store repositories.'),
   },
   'Organization',
 )
@@ -45,18 +74,21 @@ export const organizationExample: OrganizationBody = {
 
 export const Team = answer(
   {
-    id: SafeInteger,
-    name: t.string,
-    description: t.string,
-    organization: Organization,
+    id: described(SafeInteger, 'The id of the team, from 1.'),
+    name: described(t.string, 'The name of the team, unique in the organization without regard to case.'),
+    description: described(t.string, 'The text about the team; empty if not set.'),
+    organization: described(Organization, 'The organization of the team.'),
     permission: noted(t.string, { description: 'The level; `read` for a team that has only the permissions of its roles, for clients that know no other word.' }),
     is_custom: noted(t.boolean, { description: 'Whether the team has only the permissions of its roles, and no level.' }),
-    units: t.readonlyArray(t.string),
-    units_map: FreeObjectCodec,
-    includes_all_repositories: t.boolean,
-    can_create_org_repo: t.boolean,
-    type: t.string,
-    role_ids: t.readonlyArray(SafeInteger),
+    units: described(t.readonlyArray(t.string), 'Always empty: this service has no units of repositories.'),
+    units_map: described(FreeObjectCodec, 'Always empty: this service has no units of repositories.'),
+    includes_all_repositories: described(t.boolean, 'Always false: this service does not store repositories.'),
+    can_create_org_repo: described(t.boolean, 'Always false: repositories cannot be created here.'),
+    type: described(t.string, 'The type of the team: `kubernetes`, or empty.'),
+    role_ids: described(
+      t.readonlyArray(SafeInteger),
+      'The ids of the custom roles that the team gives to its members.',
+    ),
   },
   'Team',
 )
@@ -78,58 +110,153 @@ export const teamExample: TeamBody = {
 }
 
 const profile = {
-  full_name: optional(freeText(profileLimits.fullName)),
-  email: optional(freeText(profileLimits.email)),
-  description: optional(textLines(profileLimits.description)),
-  website: optional(freeText(profileLimits.website)),
-  location: optional(freeText(profileLimits.location)),
-  visibility: optional(oneOf('', 'public', 'limited', 'private')),
-  orgType: optional(t.union([freeText(32), SafeInteger])),
-  fleetManagementClusterEndPoint: optional(freeText(profileLimits.fleetEndpoint)),
+  full_name: described(
+    optional(freeText(profileLimits.fullName)),
+    'The display name, at most 100 characters; absent: empty for a new organization, else unchanged; empty: ' +
+      'cleared.',
+  ),
+  email: described(
+    optional(freeText(profileLimits.email)),
+    'The contact address, at most 254 characters; absent: empty for a new organization, else unchanged; empty: ' +
+      'cleared.',
+  ),
+  description: described(
+    optional(textLines(profileLimits.description)),
+    'A text of at most 255 characters, with line breaks; absent: empty for a new organization, else unchanged; ' +
+      'empty: cleared.',
+  ),
+  website: described(
+    optional(freeText(profileLimits.website)),
+    'An http or https URL of at most 255 characters; absent: empty for a new organization, else unchanged; ' +
+      'empty: cleared.',
+  ),
+  location: described(
+    optional(freeText(profileLimits.location)),
+    'A place, at most 50 characters; absent: empty for a new organization, else unchanged; empty: cleared.',
+  ),
+  visibility: described(
+    optional(oneOf('', 'public', 'limited', 'private')),
+    'Who may see the organization: `public` everyone, `limited` signed-in users, `private` members; absent or ' +
+      'empty: public for a new organization, else unchanged.',
+  ),
+  orgType: described(
+    optional(t.union([freeText(32), SafeInteger])),
+    'Accepted for older clients: a word without effect, or the number that answers show; `client` and any other ' +
+      'number are refused.',
+  ),
+  fleetManagementClusterEndPoint: described(
+    optional(freeText(profileLimits.fleetEndpoint)),
+    'The http or https URL of the cluster-fleet manager, at most 255 characters; absent: empty for a new ' +
+      'organization, else unchanged; empty: cleared.',
+  ),
 }
-export const CreateOrgOption = request({ username: freeText(255), ...profile }, 'CreateOrgOption')
+export const CreateOrgOption = request(
+  {
+    username: described(
+      freeText(255),
+      'The name of the new organization, unique among users and organizations without regard to case.',
+    ),
+    ...profile,
+  },
+  'CreateOrgOption',
+)
 export const EditOrgOption = request(profile, 'EditOrgOption')
-export const RenameOrgOption = request({ new_name: freeText(255) }, 'RenameOrgOption')
+export const RenameOrgOption = request(
+  {
+    new_name: described(freeText(255), 'The new name, unique among users and organizations without regard to case.'),
+  },
+  'RenameOrgOption',
+)
 
 const team = {
-  description: optional(textLines(255)),
-  assignedRoleIDs: optional(listOf(bodyId<RoleId>(), 500)),
-  type: optional(freeText(32)),
+  description: described(
+    optional(textLines(255)),
+    'A text about the team, at most 255 characters, with line breaks; absent: empty for a new team, else ' +
+      'unchanged.',
+  ),
+  assignedRoleIDs: described(
+    optional(listOf(bodyId<RoleId>(), 500)),
+    'The ids of custom roles of the organization that the team gives, at most 50; absent: none for a new team, ' +
+      'else unchanged; empty: none.',
+  ),
+  type: described(
+    optional(freeText(32)),
+    'The type of the team: `kubernetes` or empty; absent: `kubernetes` for a new team, else unchanged.',
+  ),
   is_custom: optional(noted(t.boolean, { description: 'true: the team has only the permissions of its roles, as with the permission `custom`; false: it has the level of `permission`. Without it, `read` does not change the permission of a custom team.' })),
 }
 export const CreateTeamOption = request(
-  { name: freeText(255), permission: optional(oneOf('', 'none', 'read', 'write', 'admin', 'custom')), ...team },
+  {
+    name: described(
+      freeText(255),
+      'The name of the team, 1 to 255 letters, digits, `-`, `_` or `.`; unique in the organization without ' +
+        'regard to case.',
+    ),
+    permission: described(
+      optional(oneOf('', 'none', 'read', 'write', 'admin', 'custom')),
+      'The level of the team, or `custom` for only the permissions of its roles; absent or empty: `custom` if it ' +
+        'has roles, else `read`.',
+    ),
+    ...team,
+  },
   'CreateTeamOption',
 )
 export const EditTeamOption = request(
   {
-    name: optional(freeText(255)),
-    permission: optional(oneOf('', 'none', 'read', 'write', 'admin', 'owner', 'custom')),
+    name: described(
+      optional(freeText(255)),
+      'The new name, 1 to 255 letters, digits, `-`, `_` or `.`; absent: unchanged.',
+    ),
+    permission: described(
+      optional(oneOf('', 'none', 'read', 'write', 'admin', 'owner', 'custom')),
+      'The level of the team, or `custom` for only the permissions of its roles; `owner` only for the team ' +
+        'Owners; absent or empty: unchanged.',
+    ),
     ...team,
   },
   'EditTeamOption',
 )
 
-export const MembershipOption = request({ role: oneOf('member', 'admin', 'owner') }, 'MembershipOption')
+export const MembershipOption = request(
+  {
+    role: described(
+      oneOf('member', 'admin', 'owner'),
+      'The role of the member, which determines the team: `owner` Owners, `admin` a team of level admin, ' +
+        '`member` any team below.',
+    ),
+  },
+  'MembershipOption',
+)
 export const OrgMembership = answer(
-  { user: User, org: Organization, role: t.string, state: t.string },
+  {
+    user: described(User, 'The member.'),
+    org: described(Organization, 'The organization.'),
+    role: described(t.string, 'The role of the member in the organization: `member`, `admin` or `owner`.'),
+    state: described(t.string, 'Always `active`.'),
+  },
   'OrgMembership',
 )
 export const membershipExample = { user: userExample, org: organizationExample, role: 'member', state: 'active' }
 
 export const OrganizationPermissions = answer(
   {
-    is_owner: t.boolean,
-    is_admin: t.boolean,
-    can_write: t.boolean,
-    can_read: t.boolean,
-    can_create_repository: t.boolean,
+    is_owner: described(t.boolean, 'Whether the user is an owner of the organization.'),
+    is_admin: described(t.boolean, 'Whether the level of the user is at least admin.'),
+    can_write: described(t.boolean, 'Whether the level of the user is at least write.'),
+    can_read: described(t.boolean, 'Whether the level of the user is at least read.'),
+    can_create_repository: described(t.boolean, 'Always false: this service does not store repositories.'),
   },
   'OrganizationPermissions',
 )
 export const permissionsExample = { is_owner: false, is_admin: false, can_write: true, can_read: true, can_create_repository: false }
 
-export const TeamSearchResult = answer({ ok: t.boolean, data: t.array(Team) }, 'TeamSearchResult')
+export const TeamSearchResult = answer(
+  {
+    ok: described(t.boolean, 'Always true.'),
+    data: described(t.array(Team), 'The teams of the page.'),
+  },
+  'TeamSearchResult',
+)
 
 /** An example of a member's card within an organization. */
 export const profileExample = {
@@ -146,16 +273,19 @@ export const profileExample = {
 /** A token without its secret. Instants are in Unix seconds; 0 means never. */
 export const AccessTokenInfo = answer(
   {
-    id: SafeInteger,
-    uid: SafeInteger,
-    name: t.string,
-    token: t.string,
-    tokenLastEight: t.string,
-    createdAt: SafeInteger,
-    updatedAt: SafeInteger,
-    hasRecentActivity: t.boolean,
-    hasUsed: t.boolean,
-    expDate: SafeInteger,
+    id: described(SafeInteger, 'The id of the token, from 1.'),
+    uid: described(SafeInteger, 'The id of the user who owns the token.'),
+    name: described(t.string, 'The name of the token, unique among the tokens of its owner.'),
+    token: described(t.string, 'Always empty: the value is shown only to its owner, at creation.'),
+    tokenLastEight: described(t.string, 'The last eight characters of the value, to recognize the token.'),
+    createdAt: described(SafeInteger, 'The creation of the token, in seconds since the epoch.'),
+    updatedAt: described(
+      SafeInteger,
+      'The last use of the token, or its creation if it was never used, in seconds since the epoch.',
+    ),
+    hasRecentActivity: described(t.boolean, 'Whether the token was used within the last seven days.'),
+    hasUsed: described(t.boolean, 'Whether the token was ever used.'),
+    expDate: described(SafeInteger, 'The end of the token, in seconds since the epoch; 0 if it does not expire.'),
   },
   'AccessTokenInfo',
 )
@@ -173,18 +303,28 @@ export const tokenInfoExample = {
 }
 
 export const CreateInvitationOption = request(
-  { email: freeText(254), role: oneOf('member', 'admin', 'owner'), team_ids: optional(listOf(bodyId<TeamId>(), 50)) },
+  {
+    email: described(freeText(254), 'The address that gets the invitation, at most 254 characters.'),
+    role: described(
+      oneOf('member', 'admin', 'owner'),
+      'The role that the invited person gets: `member`, `admin` or `owner`.',
+    ),
+    team_ids: described(
+      optional(listOf(bodyId<TeamId>(), 50)),
+      'The ids of teams of the organization that the person joins as well, at most 50; none by default.',
+    ),
+  },
   'CreateInvitationOption',
 )
 export const Invitation = answer(
   {
-    id: SafeInteger,
-    email: t.string,
-    role: t.string,
-    team_ids: t.readonlyArray(SafeInteger),
-    inviter: t.string,
-    created_at: Instant,
-    expires_at: Instant,
+    id: described(SafeInteger, 'The id of the invitation, from 1.'),
+    email: described(t.string, 'The invited address.'),
+    role: described(t.string, 'The role that the invited person gets: `member`, `admin` or `owner`.'),
+    team_ids: described(t.readonlyArray(SafeInteger), 'The ids of the teams that the person joins as well.'),
+    inviter: described(t.string, 'The name of the user who sent the invitation.'),
+    created_at: described(Instant, 'When the invitation was sent, RFC 3339 in UTC.'),
+    expires_at: described(Instant, 'The end of the invitation, RFC 3339 in UTC.'),
   },
   'Invitation',
 )
@@ -199,7 +339,13 @@ export const invitationExample = {
 }
 /** An invitation as shown to the invited user. */
 export const OwnInvitation = answer(
-  { org: Organization, email: t.string, role: t.string, inviter: t.string, expires_at: Instant },
+  {
+    org: described(Organization, 'The organization that invites.'),
+    email: described(t.string, 'The invited address.'),
+    role: described(t.string, 'The role that the invited person gets: `member`, `admin` or `owner`.'),
+    inviter: described(t.string, 'The name of the user who sent the invitation.'),
+    expires_at: described(Instant, 'The end of the invitation, RFC 3339 in UTC.'),
+  },
   'OwnInvitation',
 )
 export const ownInvitationExample = {
@@ -213,10 +359,13 @@ export const ownInvitationExample = {
 /** `two_factor_from` is present while a second factor is required. From that instant members without one are refused. */
 export const OrgPolicies = answer(
   {
-    require_two_factor: t.boolean,
-    two_factor_grace_days: SafeInteger,
-    two_factor_from: optional(Instant),
-    max_token_life_days: SafeInteger,
+    require_two_factor: described(t.boolean, 'Whether members must have a second factor.'),
+    two_factor_grace_days: described(SafeInteger, 'The days between the requirement and its enforcement, 0 to 90.'),
+    two_factor_from: described(
+      optional(Instant),
+      'When members without a second factor are refused, RFC 3339 in UTC; absent if none is required.',
+    ),
+    max_token_life_days: described(SafeInteger, 'The longest life of an access token in days; 0 for no limit.'),
   },
   'OrgPolicies',
 )
@@ -228,57 +377,67 @@ export const policiesExample = {
 }
 export const EditPoliciesOption = request(
   {
-    require_two_factor: optional(t.boolean),
-    two_factor_grace_days: optional(int32(0, maxGraceDays)),
-    max_token_life_days: optional(int32(0, maxTokenLifeDays)),
+    require_two_factor: described(optional(t.boolean), 'Whether members must have a second factor; absent: unchanged.'),
+    two_factor_grace_days: described(
+      optional(int32(0, maxGraceDays)),
+      'The days between the requirement and its enforcement, 0 to 90; absent: unchanged.',
+    ),
+    max_token_life_days: described(
+      optional(int32(0, maxTokenLifeDays)),
+      'The longest life of an access token in days, 1 to 3,650, or 0 for no limit; absent: unchanged.',
+    ),
   },
   'EditPoliciesOption',
 )
 
-export const RobotAccount = answer(
-  {
-    id: SafeInteger,
-    name: t.string,
-    login: t.string,
-    description: t.string,
-    team_ids: t.readonlyArray(SafeInteger),
-    created_at: Instant,
-    active: t.boolean,
-  },
-  'RobotAccount',
-)
-export const robotExample = {
-  id: 77,
-  name: 'deployer',
-  login: 'analytical-engines+deployer',
-  description: 'Rolls out from the pipeline',
-  team_ids: [40],
-  created_at: '2026-11-21T08:00:00.000Z',
-  active: true,
-}
-const robotTeams = optional(listOf(bodyId<TeamId>(), 50))
-export const CreateRobotOption = request(
-  { name: freeText(255), description: optional(textLines(255)), team_ids: robotTeams },
-  'CreateRobotOption',
-)
-export const EditRobotOption = request(
-  { description: optional(textLines(255)), team_ids: robotTeams, active: optional(t.boolean) },
-  'EditRobotOption',
-)
+const TeamPathId = described(pathId<TeamId>(), 'The id of the team, from 1.')
 
-export const OrgInvitationPath = request({ orgname: PathName, id: pathId<InvitationId>() }, 'OrgInvitationPath')
-export const InvitationTokenPath = request({ token: PathName }, 'InvitationTokenPath')
-export const RobotPath = request({ orgname: PathName, robot: PathName }, 'RobotPath')
-export const RobotTokenPath = request({ orgname: PathName, robot: PathName, id: pathId<TokenId>() }, 'RobotTokenPath')
-export const robotInPath = { type: 'robot_ac', account: path('orgname'), name: path('robot') } as const
-export const OrgPath = request({ orgname: PathName }, 'OrgPath')
+export const OrgInvitationPath = request(
+  {
+    orgname: OrgPathName,
+    id: described(pathId<InvitationId>(), 'The id of the invitation to withdraw, from 1.'),
+  },
+  'OrgInvitationPath',
+)
+export const InvitationTokenPath = request(
+  {
+    token: described(PathName, "The secret from the link of the invitation's mail."),
+  },
+  'InvitationTokenPath',
+)
+export const OrgPath = request({ orgname: OrgPathName }, 'OrgPath')
 export const organizationInPath = { type: 'organization', name: path('orgname') } as const
-export const OrgMemberPath = request({ orgname: PathName, username: PathName }, 'OrgMemberPath')
-export const OrgActionPath = request({ orgname: PathName, action: PathName }, 'OrgActionPath')
-export const OrgTeamActionPath = request({ orgname: PathName, teamid: pathId<TeamId>(), action: PathName }, 'OrgTeamActionPath')
-export const OrgTokenPath = request({ orgname: PathName, id: pathId<TokenId>() }, 'OrgTokenPath')
-export const TeamPath = request({ teamid: pathId<TeamId>() }, 'TeamPath')
+export const OrgMemberPath = request({ orgname: OrgPathName, username: UserPathName }, 'OrgMemberPath')
+export const OrgActionPath = request(
+  {
+    orgname: OrgPathName,
+    action: described(PathName, 'What is done to the membership: `private`, `public`, `remove` or `leave`.'),
+  },
+  'OrgActionPath',
+)
+export const OrgTeamActionPath = request(
+  {
+    orgname: OrgPathName,
+    teamid: TeamPathId,
+    action: described(PathName, 'What is done to the membership in the team: `join`, `leave`, `add` or `remove`.'),
+  },
+  'OrgTeamActionPath',
+)
+export const OrgTokenPath = request(
+  {
+    orgname: OrgPathName,
+    id: described(pathId<TokenId>(), 'The id of the token to revoke, from 1.'),
+  },
+  'OrgTokenPath',
+)
+export const TeamPath = request({ teamid: TeamPathId }, 'TeamPath')
 export const teamInPath = { type: 'team', id: path('teamid') } as const
-export const TeamMemberPath = request({ teamid: pathId<TeamId>(), username: PathName }, 'TeamMemberPath')
-export const UserPath = request({ username: PathName }, 'OrgUserPath')
-export const UserOrgPath = request({ username: PathName, org: PathName }, 'UserOrgPath')
+export const TeamMemberPath = request({ teamid: TeamPathId, username: UserPathName }, 'TeamMemberPath')
+export const UserPath = request({ username: UserPathName }, 'OrgUserPath')
+export const UserOrgPath = request(
+  {
+    username: UserPathName,
+    org: described(PathName, 'The name of an organization, without regard to case.'),
+  },
+  'UserOrgPath',
+)

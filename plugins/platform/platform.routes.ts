@@ -3,7 +3,18 @@ import { defaultPageLimit, maxPageLimit } from '../../core/kernel/page.ts'
 import { BrandingRefused, maxAppNameLength } from '../../core/platform/branding.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
 import { anyone, siteAdmin } from '../kit/access.ts'
-import { answer, FreeObjectCodec, freeText, Instant, noted, optional, request, SafeInteger, textLines } from '../kit/codecs.ts'
+import {
+  answer,
+  described,
+  FreeObjectCodec,
+  freeText,
+  Instant,
+  noted,
+  optional,
+  request,
+  SafeInteger,
+  textLines,
+} from '../kit/codecs.ts'
 import { empty, json } from '../kit/reply.ts'
 import { body, routesOf } from '../kit/route.ts'
 import { APISettings, ServerVersion } from './codecs.ts'
@@ -16,6 +27,7 @@ export const getVersion = publicRoute({
   method: 'GET',
   path: '/version',
   summary: 'Get the release of the service',
+  description: 'Needs no credential.',
   ok: json(200, ServerVersion, { version: releaseVersion }),
 })
 
@@ -36,14 +48,14 @@ export const getApiSettings = publicRoute({
 
 const BrandingResponse = answer(
   {
-    logo: t.string,
-    favicons: FreeObjectCodec,
-    primaryColor: t.string,
-    runMode: t.string,
-    deploymentType: t.string,
-    isOfflineInstaller: t.boolean,
-    showAppTag: t.boolean,
-    appName: t.string,
+    logo: described(t.string, 'The logo as a `data:` URL; empty if there is none.'),
+    favicons: described(FreeObjectCodec, 'The favicon as a `data:` URL in `icon`; an empty object if there is none.'),
+    primaryColor: described(t.string, 'The main color, as #rrggbb.'),
+    runMode: described(t.string, 'The mode in which the service runs, such as production.'),
+    deploymentType: described(t.string, 'The type of the deployment, such as SelfHosted.'),
+    isOfflineInstaller: described(t.boolean, 'Always false; kept for older clients.'),
+    showAppTag: described(t.boolean, 'Whether the console shows the name of the application.'),
+    appName: described(t.string, 'The name of the application.'),
   },
   'BrandingResponse',
 )
@@ -52,13 +64,28 @@ const BrandingResponse = answer(
 const picture = textLines(350_000)
 const BrandingOptions = request(
   {
-    logo: optional(picture),
-    favicon: optional(picture),
+    logo: described(
+      optional(picture),
+      'A PNG, JPEG or WebP of at most 262,144 bytes as a `data:` URL in base64; absent: unchanged, empty: none.',
+    ),
+    favicon: described(
+      optional(picture),
+      'A PNG, JPEG or WebP of at most 262,144 bytes as a `data:` URL in base64; absent: unchanged, empty: none.',
+    ),
     // Answers show it. It is not read.
     favicons: optional(noted(FreeObjectCodec, { description: 'As in the answer. It changes nothing; `favicon` does.' })),
-    primaryColor: optional(freeText(7)),
-    showAppTag: optional(t.boolean),
-    appName: optional(freeText(maxAppNameLength)),
+    primaryColor: described(
+      optional(freeText(7)),
+      'The main color, as #rrggbb; absent: unchanged, empty: the default.',
+    ),
+    showAppTag: described(
+      optional(t.boolean),
+      'Whether the console shows the name of the application; absent: unchanged.',
+    ),
+    appName: described(
+      optional(freeText(maxAppNameLength)),
+      'The name of the application, at most 64 characters on one line; absent: unchanged, empty: the default.',
+    ),
   },
   'BrandingOptions',
 )
@@ -88,25 +115,34 @@ export const changeBranding = adminRoute({
 
 const SiteSummary = answer(
   {
-    counts: answer(
+    counts: described(
+      answer(
       {
-        users: SafeInteger,
-        activeUsers: SafeInteger,
-        siteAdmins: SafeInteger,
-        organizations: SafeInteger,
-        teams: SafeInteger,
-        clusters: SafeInteger,
-        sessions: SafeInteger,
-        accessTokens: SafeInteger,
+        users: described(SafeInteger, 'The number of users, without robot accounts.'),
+        activeUsers: described(SafeInteger, 'The number of active users who may sign in, without robot accounts.'),
+        siteAdmins: described(SafeInteger, 'The number of site admins.'),
+        organizations: described(SafeInteger, 'The number of organizations.'),
+        teams: described(SafeInteger, 'The number of teams in all organizations.'),
+        clusters: described(SafeInteger, 'The number of clusters of all accounts.'),
+        sessions: described(SafeInteger, 'The number of stored sessions.'),
+        accessTokens: described(SafeInteger, 'The number of stored access tokens.'),
       },
       'SiteCounts',
     ),
-    version: t.string,
-    runtime: t.string,
-    startedAt: Instant,
-    database: answer({ kind: t.string, version: t.string }, 'SiteDatabase'),
-    deploymentType: t.string,
-    runMode: t.string,
+      'The numbers of rows.',
+    ),
+    version: described(t.string, 'The release of the service.'),
+    runtime: described(t.string, 'The runtime of the instance that answers, with its version.'),
+    startedAt: described(Instant, 'The start of the instance that answers, RFC 3339 in UTC.'),
+    database: described(answer(
+      {
+        kind: described(t.string, 'The kind of the database, such as mysql or sqlite.'),
+        version: described(t.string, 'The version that the database server reports.'),
+      },
+      'SiteDatabase',
+    ), 'The database server.'),
+    deploymentType: described(t.string, 'The type of the deployment, such as SelfHosted.'),
+    runMode: described(t.string, 'The mode in which the service runs, such as production.'),
   },
   'SiteSummary',
 )

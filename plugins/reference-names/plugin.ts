@@ -6,7 +6,7 @@ import { ClusterInfoModel, singleCluster } from '../clusters/cluster-info-wire.t
 import { ClusterListQuery, ownerInPath, OwnerPath } from '../clusters/codecs.ts'
 import { toClusterInfoModel } from '../clusters/cluster-wire.ts'
 import { read, requires } from '../kit/access.ts'
-import { answer } from '../kit/codecs.ts'
+import { answer, described } from '../kit/codecs.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
 import { definePlugin } from '../kit/plugin.ts'
@@ -14,7 +14,13 @@ import { json } from '../kit/reply.ts'
 import { defineRoute } from '../kit/route.ts'
 import { referenceNames } from './names.ts'
 
-const ClusterInfoList = answer({ metadata: answer({}, 'ListMetadata'), items: t.readonlyArray(ClusterInfoModel) }, 'ClusterInfoList')
+const ClusterInfoList = answer(
+  {
+    metadata: described(answer({}, 'ListMetadata'), 'Always empty: the list is whole.'),
+    items: described(t.readonlyArray(ClusterInfoModel), 'The clusters, by name.'),
+  },
+  'ClusterInfoList',
+)
 
 const listClusters = defineRoute({
   id: 'referenceNames.listClusters',

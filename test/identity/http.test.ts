@@ -13,7 +13,7 @@ import {
 } from '../../plugins/identity/accounts/users.routes.ts'
 import { validateEmail, validateOrgname, validateUsername } from '../../plugins/identity/accounts/registration.routes.ts'
 import { editProfile, editUserSettings, getProfile, getUserSettings } from '../../plugins/identity/accounts/settings.routes.ts'
-import type { EditUserOption, UserSettingsOptions } from '../../plugins/identity/codecs.ts'
+import type { EditUserOption, UserSettingsOptions } from '../../plugins/identity/accounts/codecs.ts'
 import { addEmails, listEmails, removeEmails } from '../../plugins/identity/emails/emails.routes.ts'
 import { createSettingsToken, createToken, deleteSettingsTokens, deleteToken, listSettingsTokens, listTokens } from '../../plugins/identity/tokens/tokens.routes.ts'
 import type { Loose } from '../../plugins/kit/client.ts'

@@ -22,7 +22,7 @@ import type { SignedInCall } from '../../../core/kernel/principal.ts'
 import { secret } from '../../../core/kernel/secret.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
-import type { EditUserOption } from '../codecs.ts'
+import type { EditUserOption } from './codecs.ts'
 import { optionalSecret, passwordPolicyOf } from '../passwords.ts'
 import {
   adminChangePassword,

@@ -5,22 +5,11 @@ import { PasswordsDiffer, PasswordTooWeak } from '../../../core/identity/authent
 import { EmailInvalid } from '../../../core/identity/emails/email-address.ts'
 import { EmailTaken, TooManyAttempts, UserNameTaken } from '../../../core/identity/ports.ts'
 import { siteAdmin } from '../../kit/access.ts'
-import { freeText, optional, QueryBoolean, request } from '../../kit/codecs.ts'
+import { described, freeText, optional, QueryBoolean, request } from '../../kit/codecs.ts'
 import { empty, json, list, paged } from '../../kit/reply.ts'
 import { body, routesOf } from '../../kit/route.ts'
-import {
-  ChangePasswordParams,
-  CreateUserOption,
-  EditUserOption,
-  Email,
-  emailExample,
-  fullUserExample,
-  Profile,
-  profileExample,
-  ProfileParams,
-  User,
-  UserPath,
-} from '../codecs.ts'
+import { Email, emailExample, fullUserExample, Profile, profileExample, User, UserPath } from '../codecs.ts'
+import { ChangePasswordParams, CreateUserOption, EditUserOption, ProfileParams } from './codecs.ts'
 import { UsersQuery, usersQueryText } from './user-wire.ts'
 
 const common = { tag: 'Administration', access: siteAdmin, scopeCategory: 'admin' } as const
@@ -70,7 +59,15 @@ export const adminDeleteUser = userRoute({
   description:
     'Returns 422 for the caller, for an organization, for the last active site administrator, and while the user is a member of an organization or owns clusters; `errors` names the reasons. ' +
     'With `purge=true` the user first leaves the organizations that have another owner.',
-  query: request({ purge: optional(QueryBoolean) }, 'DeleteUserQuery'),
+  query: request(
+    {
+      purge: described(
+        optional(QueryBoolean),
+        'With `true` the user first leaves the organizations that have another owner; false by default.',
+      ),
+    },
+    'DeleteUserQuery',
+  ),
   ok: empty(204),
   failures: [UserInUse],
 })
@@ -80,19 +77,30 @@ export const adminChangePassword = userRoute({
   method: 'POST',
   path: '/admin/users/{username}/change-password',
   summary: "Set a user's password and end the user's sessions",
+  description:
+    'Access tokens stay. Returns 422 for a password that the policy does not allow, and if `retype` differs.',
   refusesSudo: true,
   body: body(ChangePasswordParams, { password: 'another long phrase' }),
   ok: empty(200),
   failures: [PasswordTooWeak, PasswordsDiffer, TooManyAttempts],
 })
 
-const RenameUserOption = request({ new_username: freeText(255) }, 'RenameUserOption')
+const RenameUserOption = request(
+  {
+    new_username: described(
+      freeText(255),
+      'The new name, unique among users and organizations without regard to case.',
+    ),
+  },
+  'RenameUserOption',
+)
 
 export const adminListEmails = route({
   id: 'identity.adminListEmails',
   method: 'GET',
   path: '/admin/emails',
   summary: 'List the e-mail addresses of all users',
+  description: 'Confirmed and unconfirmed addresses, each with its user.',
   ok: paged(list(Email, emailExample)),
 })
 
@@ -102,7 +110,15 @@ export const adminSearchEmails = route({
   path: '/admin/emails/search',
   summary: 'Search e-mail addresses',
   description: 'Ignores case. Addresses that start with `q` come first.',
-  query: request({ q: optional(freeText(320)) }, 'AdminEmailsQuery'),
+  query: request(
+    {
+      q: described(
+        optional(freeText(320)),
+        'A part of the address, without regard to case; all addresses if absent or empty.',
+      ),
+    },
+    'AdminEmailsQuery',
+  ),
   ok: paged(list(Email, emailExample)),
 })
 

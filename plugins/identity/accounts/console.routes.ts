@@ -8,7 +8,7 @@ import { EmailTaken, TooManyAttempts, UserNameTaken } from '../../../core/identi
 import { OwnSecondFactor } from '../../../core/identity/second-factor/enrollment.ts'
 import type { UserId } from '../../../core/kernel/ids.ts'
 import { siteAdmin } from '../../kit/access.ts'
-import { answer, freeText, optional, pathId, request, SafeInteger } from '../../kit/codecs.ts'
+import { answer, described, freeText, optional, pathId, request, SafeInteger } from '../../kit/codecs.ts'
 import { empty, json, list } from '../../kit/reply.ts'
 import { body, routesOf } from '../../kit/route.ts'
 import { UsersQuery, usersQueryText } from './user-wire.ts'
@@ -18,23 +18,26 @@ const route = routesOf({ tag: 'Administration', access: siteAdmin, scopeCategory
 /** A row of the console's list of users. Instants are in Unix seconds; 0 means never. */
 const ConsoleUser = answer(
   {
-    ID: SafeInteger,
-    Name: t.string,
-    FullName: t.string,
-    Email: t.string,
-    IsActive: t.boolean,
-    IsAdmin: t.boolean,
-    IsRestricted: t.boolean,
-    ProhibitLogin: t.boolean,
-    AllowCreateOrganization: t.boolean,
-    MustChangePassword: t.boolean,
-    LoginType: SafeInteger,
-    LoginName: t.string,
-    Website: t.string,
-    Location: t.string,
-    Visibility: t.string,
-    CreatedUnix: SafeInteger,
-    LastLoginUnix: SafeInteger,
+    ID: described(SafeInteger, 'The id of the user, from 1.'),
+    Name: described(t.string, 'The name of the user.'),
+    FullName: described(t.string, 'The display name; empty if not set.'),
+    Email: described(t.string, 'The primary address; empty if the account has none.'),
+    IsActive: described(t.boolean, 'Whether the account is active.'),
+    IsAdmin: described(t.boolean, 'Whether the user is a site admin.'),
+    IsRestricted: described(t.boolean, 'Whether an administrator marked the account as restricted.'),
+    ProhibitLogin: described(t.boolean, 'Whether an administrator prohibited sign-in.'),
+    AllowCreateOrganization: described(t.boolean, 'Whether the user may create organizations.'),
+    MustChangePassword: described(t.boolean, 'Whether the user must replace the password before any other request.'),
+    LoginType: described(SafeInteger, 'Always 0: all accounts are local.'),
+    LoginName: described(t.string, 'The same as `Name`.'),
+    Website: described(t.string, 'An http or https URL; empty if not set.'),
+    Location: described(t.string, 'A place; empty if not set.'),
+    Visibility: described(
+      t.string,
+      'Who may see the user: `public` everyone, `limited` signed-in users, `private` the user and site admins.',
+    ),
+    CreatedUnix: described(SafeInteger, 'The creation of the account, in seconds since the epoch.'),
+    LastLoginUnix: described(SafeInteger, 'The last sign-in, in seconds since the epoch; 0 for never.'),
   },
   'ConsoleUser',
 )
@@ -46,50 +49,88 @@ const consoleUserExample = {
 
 const DeletedAccount = answer(
   {
-    ID: SafeInteger,
-    Name: t.string,
-    FullName: t.string,
-    Email: t.string,
-    DeactivatedUnix: SafeInteger,
-    DeactivatedBy: t.string,
-    PurgedAfterUnix: SafeInteger,
+    ID: described(SafeInteger, 'The id of the user, from 1.'),
+    Name: described(t.string, 'The name of the user.'),
+    FullName: described(t.string, 'The display name; empty if not set.'),
+    Email: described(t.string, 'The primary address; empty if the account has none.'),
+    DeactivatedUnix: described(SafeInteger, 'When the account was deactivated, in seconds since the epoch.'),
+    DeactivatedBy: described(t.string, 'The name of who deactivated the account; empty if not known.'),
+    PurgedAfterUnix: described(SafeInteger, 'When the account is removed permanently, in seconds since the epoch.'),
   },
   'DeletedAccount',
 )
 
 const AdminCreateUserPayload = request(
   {
-    loginType: optional(freeText(32)),
-    loginName: optional(freeText(255)),
-    userName: freeText(255),
-    fullName: optional(freeText(100)),
-    email: freeText(320),
-    password: optional(freeText()),
-    sendNotify: optional(t.boolean),
-    mustChangePassword: optional(t.boolean),
+    loginType: described(optional(freeText(32)), 'Accepted for older clients and ignored: all accounts are local.'),
+    loginName: described(
+      optional(freeText(255)),
+      'Accepted for older clients and ignored, since the login is always the user name.',
+    ),
+    userName: described(
+      freeText(255),
+      'The name of the new user, unique among users and organizations without regard to case.',
+    ),
+    fullName: described(optional(freeText(100)), 'The display name, at most 100 characters; empty by default.'),
+    email: described(freeText(320), 'The primary address of the new user, unique among all accounts.'),
+    password: described(
+      optional(freeText()),
+      'The password, at most 256 characters, which the policy must allow; an absent one is empty, and refused.',
+    ),
+    sendNotify: described(
+      optional(t.boolean),
+      'Whether the user is told of the account by mail, without the password; false by default.',
+    ),
+    mustChangePassword: described(
+      optional(t.boolean),
+      'Whether the user must replace the password before any other request; true by default.',
+    ),
   },
   'AdminCreateUserPayload',
 )
 
 export const AdminEditUserPayload = request(
   {
-    loginType: optional(freeText(32)),
-    loginName: optional(freeText(255)),
-    fullName: optional(freeText(100)),
-    email: optional(freeText(320)),
-    password: optional(freeText()),
-    website: optional(freeText(255)),
-    location: optional(freeText(50)),
-    active: optional(t.boolean),
-    admin: optional(t.boolean),
-    allowCreateOrganization: optional(t.boolean),
-    prohibitLogin: optional(t.boolean),
-    disableTwoFactor: optional(t.boolean),
+    loginType: described(optional(freeText(32)), 'Accepted for older clients and ignored: all accounts are local.'),
+    loginName: described(
+      optional(freeText(255)),
+      'Accepted for older clients and ignored, since the login is always the user name.',
+    ),
+    fullName: described(
+      optional(freeText(100)),
+      'The display name, at most 100 characters; absent: unchanged, empty: cleared.',
+    ),
+    email: described(
+      optional(freeText(320)),
+      'The new primary address, which counts as verified; absent: unchanged; empty only for a user without one.',
+    ),
+    password: described(optional(freeText()), 'The new password, at most 256 characters; absent or empty: unchanged.'),
+    website: described(
+      optional(freeText(255)),
+      'An http or https URL of at most 255 characters; absent: unchanged, empty: cleared.',
+    ),
+    location: described(optional(freeText(50)), 'A place, at most 50 characters; absent: unchanged, empty: cleared.'),
+    active: described(optional(t.boolean), 'Whether the account is active; absent: unchanged.'),
+    admin: described(optional(t.boolean), 'Whether the user is a site admin; absent: unchanged.'),
+    allowCreateOrganization: described(
+      optional(t.boolean),
+      'Whether the user may create organizations; absent: unchanged.',
+    ),
+    prohibitLogin: described(optional(t.boolean), 'Whether the user may not sign in; absent: unchanged.'),
+    disableTwoFactor: described(
+      optional(t.boolean),
+      'Removes the second factor of the user and ends the sessions if true; false by default.',
+    ),
   },
   'AdminEditUserPayload',
 )
 
-const UserIdPath = request({ userid: pathId<UserId>() }, 'UserIdPath')
+const UserIdPath = request(
+  {
+    userid: described(pathId<UserId>(), 'The id of the user, from 1.'),
+  },
+  'UserIdPath',
+)
 
 export const consoleListUsers = route({
   id: 'identity.consoleListUsers',
@@ -144,6 +185,7 @@ export const consoleListDeleted = route({
   method: 'GET',
   path: '/accounts/admin/users/deleted_accounts',
   summary: 'List the deactivated accounts, which can be restored',
+  description: 'Each with the time after which it is removed permanently.',
   ok: list(DeletedAccount, {
     ID: 7, Name: 'ada', FullName: 'Ada Lovelace', Email: 'ada@example.org', DeactivatedUnix: 1795248000, DeactivatedBy: 'ada', PurgedAfterUnix: 1797840000,
   }),
@@ -155,7 +197,12 @@ export const consoleReactivate = route({
   path: '/accounts/admin/users/deleted_accounts/{id}/reactivate',
   summary: 'Restore a deactivated account',
   description: 'Restores everything except access tokens and sessions.',
-  params: request({ id: pathId<UserId>() }, 'DeletedAccountPath'),
+  params: request(
+    {
+      id: described(pathId<UserId>(), 'The id of the deactivated user, from 1.'),
+    },
+    'DeletedAccountPath',
+  ),
   ok: empty(200),
   failures: [UserMissing],
 })
@@ -167,7 +214,16 @@ export const consolePurge = route({
   summary: 'Remove deactivated and unconfirmed accounts permanently',
   description:
     'Removes all accounts that were deactivated, and those that were not confirmed within a day. Accounts that an administrator made inactive stay. `kept` is the number of accounts that stay because they are the only owner of an organization, or own a cluster.',
-  ok: json(200, answer({ removed: SafeInteger, kept: SafeInteger }, 'PurgedAccounts'), { removed: 2, kept: 0 }),
+  ok: json(200, answer(
+    {
+      removed: described(SafeInteger, 'The number of accounts that were removed.'),
+      kept: described(
+        SafeInteger,
+        'The number of accounts that stay, because they are the only owner of an organization or own a cluster.',
+      ),
+    },
+    'PurgedAccounts',
+  ), { removed: 2, kept: 0 }),
 })
 
 export const consoleTestMail = route({
@@ -176,7 +232,12 @@ export const consoleTestMail = route({
   path: '/accounts/admin/config/test_mail',
   summary: 'Send a test mail',
   description: 'The mail is queued like every other mail: it is sent within seconds if mail is configured, and waits otherwise.',
-  query: request({ email: freeText(320) }, 'TestMailQuery'),
+  query: request(
+    {
+      email: described(freeText(320), 'The address that gets the test mail.'),
+    },
+    'TestMailQuery',
+  ),
   ok: empty(200, 'Posted'),
   failures: [EmailInvalid],
 })

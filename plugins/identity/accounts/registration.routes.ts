@@ -12,19 +12,48 @@ import { PasswordTooWeak } from '../../../core/identity/authentication/password-
 import { EmailInvalid } from '../../../core/identity/emails/email-address.ts'
 import { TooManyAttempts, UserNameTaken } from '../../../core/identity/ports.ts'
 import { anyone, read, signedIn, siteAdmin } from '../../kit/access.ts'
-import { answer, freeText, optional, request } from '../../kit/codecs.ts'
+import { answer, described, freeText, optional, request } from '../../kit/codecs.ts'
 import { empty, json } from '../../kit/reply.ts'
 import { body, defineRoute, routesOf } from '../../kit/route.ts'
-import { Validation } from '../codecs.ts'
+import { Validation } from './codecs.ts'
 
 const tag = 'Administration'
 const route = routesOf({ tag, access: siteAdmin, scopeCategory: 'admin' })
 
-const RegistrationState = answer({ disableRegistration: t.boolean }, 'RegistrationOpts')
-const RegistrationOpts = request({ disableRegistration: t.boolean }, 'RegistrationOptsForm')
-const DomainOpts = request({ name: freeText(255, 1) }, 'DomainOpts')
+const RegistrationState = answer(
+  {
+    disableRegistration: described(t.boolean, 'Whether sign-up is closed.'),
+  },
+  'RegistrationOpts',
+)
+const RegistrationOpts = request(
+  {
+    disableRegistration: described(t.boolean, 'Whether sign-up is closed.'),
+  },
+  'RegistrationOptsForm',
+)
+const DomainOpts = request(
+  {
+    name: described(
+      freeText(255, 1),
+      'A domain name such as example.org, at most 255 characters, without regard to case.',
+    ),
+  },
+  'DomainOpts',
+)
 const SignUpParams = request(
-  { username: freeText(255), email: freeText(320), password: freeText(), full_name: optional(freeText(100)) },
+  {
+    username: described(
+      freeText(255),
+      'The name of the new user, unique among users and organizations without regard to case.',
+    ),
+    email: described(freeText(320), 'The primary address of the new user, unique among all accounts.'),
+    password: described(
+      freeText(),
+      'The password, at most 256 characters, of at least the length that the operator set.',
+    ),
+    full_name: described(optional(freeText(100)), 'The display name, at most 100 characters; empty by default.'),
+  },
   'SignUpParams',
 )
 
@@ -33,6 +62,7 @@ export const getRegistration = defineRoute({
   method: 'GET',
   path: '/disable-registration',
   summary: 'Get whether sign-up is closed',
+  description: 'Needs no credential. While sign-up is closed, only site admins make accounts.',
   tag,
   access: anyone,
   ok: json(200, RegistrationState, { disableRegistration: true }),
@@ -107,7 +137,13 @@ export const validateUsername = checkRoute({
   method: 'POST',
   path: '/user/validate/username',
   summary: 'Check whether a user name is available',
-  query: request({ user_name: Words }, 'ValidateUsernameQuery'),
+  description: 'Changes nothing and reserves nothing: the name may be taken by the time that it is used.',
+  query: request(
+    {
+      user_name: described(Words, 'The user name to check; absent is empty, which is not valid.'),
+    },
+    'ValidateUsernameQuery',
+  ),
   ok,
 })
 
@@ -117,7 +153,13 @@ export const validateOrgname = checkRoute({
   path: '/user/validate/orgname',
   summary: 'Check whether an organization name is available',
   description: '`org` is the present name if an organization is renamed; the new name may differ from it in case only.',
-  query: request({ org: Words, user_name: Words }, 'ValidateOrgnameQuery'),
+  query: request(
+    {
+      org: described(Words, 'The present name of an organization that is renamed; absent for a new one.'),
+      user_name: described(Words, 'The organization name to check; absent is empty, which is not valid.'),
+    },
+    'ValidateOrgnameQuery',
+  ),
   ok,
 })
 
@@ -127,7 +169,12 @@ export const validateEmail = checkRoute({
   path: '/user/validate/email',
   summary: 'Check whether an e-mail address can be added',
   description: 'At most 30 addresses per hour for a user, and 120 for a network.',
-  query: request({ email: Words }, 'ValidateEmailQuery'),
+  query: request(
+    {
+      email: described(Words, 'The address to check; absent is empty, which is not valid.'),
+    },
+    'ValidateEmailQuery',
+  ),
   ok,
   failures: [TooManyAddressChecks],
 })

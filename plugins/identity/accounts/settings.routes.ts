@@ -7,17 +7,16 @@ import { NotAuthenticated, TooManyAttempts } from '../../../core/identity/ports.
 import { signedIn } from '../../kit/access.ts'
 import { cookies, empty, json } from '../../kit/reply.ts'
 import { body, routesOf } from '../../kit/route.ts'
+import { Profile, profileExample } from '../codecs.ts'
 import {
   DeleteAccountParams,
   Pagination,
   PaginationParams,
-  Profile,
-  profileExample,
   ProfileParams,
   UpdatePasswordParams,
   UserSettings,
   UserSettingsOptions,
-} from '../codecs.ts'
+} from './codecs.ts'
 
 const route = routesOf({ tag: 'Identity - Users & Settings', access: signedIn, scopeCategory: 'user' })
 
@@ -58,6 +57,7 @@ export const getProfile = route({
   method: 'GET',
   path: '/user/settings/profile',
   summary: "Get the caller's profile",
+  description: 'Includes the address even if other users see a placeholder.',
   ok: json(200, Profile, profileExample),
 })
 

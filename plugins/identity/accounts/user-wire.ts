@@ -5,7 +5,7 @@ import { userOrders } from '../../../core/identity/types.ts'
 import { accountNameKey } from '../../../core/kernel/ids.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 import type { Call, Principal } from '../../../core/kernel/principal.ts'
-import { freeText, optional, QueryBoolean, QueryId, request } from '../../kit/codecs.ts'
+import { described, freeText, optional, QueryBoolean, QueryId, request } from '../../kit/codecs.ts'
 import type { UserBody } from '../codecs.ts'
 import { UserVisibilityWord } from '../codecs.ts'
 
@@ -100,16 +100,33 @@ export const emailWire = (email: EmailRecord, login: string) => ({
 /** The filters and the order of an administrator's list of all users. */
 export const UsersQuery = request(
   {
-    q: optional(freeText(255)),
-    login_name: optional(freeText(255)),
-    source_id: optional(QueryId),
-    is_active: optional(QueryBoolean),
-    is_admin: optional(QueryBoolean),
-    is_restricted: optional(QueryBoolean),
-    is_prohibit_login: optional(QueryBoolean),
-    is_2fa_enabled: optional(QueryBoolean),
-    visibility: optional(UserVisibilityWord),
-    sort: optional(freeText(64)),
+    q: described(
+      optional(freeText(255)),
+      'A part of the name or of an address, or a start of a word of the full name, without regard to case; all ' +
+        'users if absent or empty.',
+    ),
+    login_name: described(
+      optional(freeText(255)),
+      'The only name to list, without regard to case; all names if absent or empty.',
+    ),
+    source_id: described(
+      optional(QueryId),
+      'The source of the accounts, which is 0 for every user: any other number selects none.',
+    ),
+    is_active: described(optional(QueryBoolean), 'Whether the listed accounts are active; both if absent.'),
+    is_admin: described(optional(QueryBoolean), 'Whether the listed users are site admins; both if absent.'),
+    is_restricted: described(
+      optional(QueryBoolean),
+      'Whether the listed accounts are marked as restricted; both if absent.',
+    ),
+    is_prohibit_login: described(optional(QueryBoolean), 'Whether the listed users may not sign in; both if absent.'),
+    is_2fa_enabled: described(optional(QueryBoolean), 'Whether the listed users have a second factor; both if absent.'),
+    visibility: described(optional(UserVisibilityWord), 'The visibility of the listed users; all if absent.'),
+    sort: described(
+      optional(freeText(64)),
+      'The order: alphabetically (the default, and for an unknown word), reversealphabetically, newest, oldest, ' +
+        'recentlogin or leastrecentlogin.',
+    ),
   },
   'AdminUsersQuery',
 )

@@ -4,7 +4,7 @@ import { UserMissing } from '../../../core/identity/accounts/users.ts'
 import type { UserId } from '../../../core/kernel/ids.ts'
 import { PictureRefused, PicturesBusy, pictureType } from '../../../core/kernel/picture.ts'
 import { anyone, signedIn } from '../../kit/access.ts'
-import { answer, Base64Bytes, FreeObjectCodec, freeText, listOf, optional, PathName, patternText, queryId, request } from '../../kit/codecs.ts'
+import { answer, Base64Bytes, described, FreeObjectCodec, freeText, listOf, optional, PathName, patternText, queryId, request } from '../../kit/codecs.ts'
 import { body, defineRoute, pictureBodyBytes, pictureExample, pictureUrlExample, routesOf } from '../../kit/route.ts'
 import { binary, empty, json, list, listWithin, orRedirect, paged } from '../../kit/reply.ts'
 import { fullUserExample, User, userExample, UserPath, UserSearchResult } from '../codecs.ts'
@@ -17,10 +17,20 @@ export const getCaller = route({
   method: 'GET',
   path: '/user',
   summary: 'Get the caller',
+  description: 'A token that is confined, or for public objects only, gets the fields that everyone sees.',
   loads: 'profile',
   servesConfined: true,
   beforePasswordChange: true,
-  query: request({ check_client_org: optional(t.string) }, 'CallerQuery'),
+  query: request(
+    {
+      check_client_org: described(
+        optional(t.string),
+        'With `true` the answer says in `clientOrgUser` whether the caller is a member of a client organization; ' +
+          'other values have no effect.',
+      ),
+    },
+    'CallerQuery',
+  ),
   ok: json(200, User, fullUserExample),
 })
 
@@ -33,7 +43,17 @@ export const searchUsers = defineRoute({
     'Ignores case. Users whose name starts with `q` come first, by name, then those with `q` elsewhere in the name or at the start of a word of the full name. For site admins the search includes addresses. At most 50 users per page. `uid` selects one user. The count and the pages end at 1,000.',
   tag,
   access: anyone,
-  query: request({ q: optional(freeText(255)), uid: optional(queryId<UserId>()) }, 'UserSearchQuery'),
+  query: request(
+    {
+      q: described(
+        optional(freeText(255)),
+        'A part of the name or a start of a word of the full name, without regard to case; all users if absent ' +
+          'or empty.',
+      ),
+      uid: described(optional(queryId<UserId>()), 'The id of the only user to find; all users if absent.'),
+    },
+    'UserSearchQuery',
+  ),
   ok: paged(listWithin(User, userExample, { codec: UserSearchResult, key: 'data', constants: { ok: true } })),
   failures: [],
 })
@@ -93,13 +113,34 @@ export const listRepositoriesOfUser = defineRoute({
   failures: [UserMissing],
 })
 
-const ImageOption = request({ image: Base64Bytes }, 'UserAvatarOption')
+const ImageOption = request(
+  {
+    image: described(Base64Bytes, 'The picture in base64, bare or as a `data:` URL.'),
+  },
+  'UserAvatarOption',
+)
 /** The form that older clients send. A picture at an external URL is not fetched. */
 const AvatarUpload = request(
-  { avatar: Base64Bytes, source: optional(freeText(32)), gravatar: optional(freeText(255)), federavatar: optional(t.unknown) },
+  {
+    avatar: described(Base64Bytes, 'The picture: the bytes of a file in a form, or base64 in JSON.'),
+    source: described(optional(freeText(32)), 'Accepted for older clients and ignored.'),
+    gravatar: described(
+      optional(freeText(255)),
+      'Accepted for older clients and ignored: pictures of other services are not used.',
+    ),
+    federavatar: described(optional(t.unknown), 'Accepted for older clients and ignored, whatever its value.'),
+  },
   'AvatarUpload',
 )
-const AvatarParams = answer({ source: t.string, avatar: t.string, gravatar: t.string, federavatar: t.boolean }, 'AvatarParams')
+const AvatarParams = answer(
+  {
+    source: described(t.string, '`local` for an uploaded picture; empty for the one that is generated from the name.'),
+    avatar: described(t.string, 'The URL of the picture.'),
+    gravatar: described(t.string, 'Always empty: pictures of other services are not used.'),
+    federavatar: described(t.boolean, 'Always false: pictures of other services are not used.'),
+  },
+  'AvatarParams',
+)
 const reencoded = 'PNG, JPEG, GIF or WebP. The picture is re-encoded as a square PNG, so that other data of the file is removed.'
 
 export const setAvatar = route({
@@ -118,6 +159,7 @@ export const deleteAvatar = route({
   method: 'DELETE',
   path: '/user/avatar',
   summary: "Remove the caller's picture",
+  description: 'The picture that is generated from the name is shown instead.',
   ok: empty(204),
 })
 
@@ -146,6 +188,7 @@ export const discardAvatar = route({
   method: 'POST',
   path: '/user/settings/avatar/delete',
   summary: "Remove the caller's picture",
+  description: 'The same as `DELETE /user/avatar`, for clients that send only GET and POST.',
   ok: empty(200),
 })
 
@@ -157,7 +200,15 @@ export const showAvatar = defineRoute({
   description: 'The name is the digest of the bytes: it cannot be guessed, and the profile contains it.',
   tag: 'Miscellaneous',
   access: anyone,
-  params: request({ digest: patternText(/^[\w-]{43}$/, 43, 'the digest of a picture') }, 'AvatarPath'),
+  params: request(
+    {
+      digest: described(
+        patternText(/^[\w-]{43}$/, 43, 'the digest of a picture'),
+        'The digest of the picture, 43 characters in base64url, as in `avatar_url`.',
+      ),
+    },
+    'AvatarPath',
+  ),
   ok: binary([pictureType], 'A PNG'),
   failures: [AvatarMissing],
 })
@@ -170,7 +221,15 @@ export const showDrawnAvatar = defineRoute({
   description: 'The picture of users and organizations that have not uploaded one. Every name has one, so it does not show whether an account exists.',
   tag: 'Miscellaneous',
   access: anyone,
-  params: request({ name: patternText(/^[\w.+-]{1,63}$/, 63, 'a name') }, 'DrawnAvatarPath'),
+  params: request(
+    {
+      name: described(
+        patternText(/^[\w.+-]{1,63}$/, 63, 'a name'),
+        'The name of a user or an organization, which need not exist.',
+      ),
+    },
+    'DrawnAvatarPath',
+  ),
   ok: binary([pictureType], 'A PNG'),
   failures: [],
 })
@@ -187,6 +246,7 @@ export const listFollowers = confinedRoute({
   method: 'GET',
   path: '/users/{username}/followers',
   summary: 'List the followers of a user, by name',
+  description: 'Only users whom the caller may see.',
   ok,
 })
 
@@ -195,6 +255,7 @@ export const listFollowing = confinedRoute({
   method: 'GET',
   path: '/users/{username}/following',
   summary: 'List the users that a user follows, by name',
+  description: 'Only users whom the caller may see.',
   ok,
 })
 
@@ -203,8 +264,15 @@ export const checkFollowing = followRoute({
   method: 'GET',
   path: '/users/{username}/following/{target}',
   summary: 'Check whether a user follows another',
+  description: 'Returns 204 if so, and 404 otherwise.',
   servesConfined: true,
-  params: request({ username: PathName, target: PathName }, 'UserTargetPath'),
+  params: request(
+    {
+      username: described(PathName, 'The name of the user who follows.'),
+      target: described(PathName, 'The name of the user who is followed.'),
+    },
+    'UserTargetPath',
+  ),
   ok: empty(204, 'Yes'),
   failures: [UserMissing, NotFollowing],
 })
@@ -214,6 +282,7 @@ export const listOwnFollowers = followRoute({
   method: 'GET',
   path: '/user/followers',
   summary: 'List the followers of the caller, by name',
+  description: 'Only users whom the caller may see.',
   ok,
 })
 
@@ -222,6 +291,7 @@ export const listOwnFollowing = followRoute({
   method: 'GET',
   path: '/user/following',
   summary: 'List the users that the caller follows, by name',
+  description: 'Only users whom the caller may see.',
   ok,
 })
 
@@ -230,6 +300,7 @@ export const checkOwnFollowing = userRoute({
   method: 'GET',
   path: '/user/following/{username}',
   summary: 'Check whether the caller follows a user',
+  description: 'Returns 204 if the caller does, and 404 otherwise.',
   ok: empty(204, 'Yes'),
   failures: [NotFollowing],
 })
@@ -239,6 +310,7 @@ export const followUser = userRoute({
   method: 'PUT',
   path: '/user/following/{username}',
   summary: 'Follow a user',
+  description: 'Has no effect if the caller follows the user already. Nobody can follow themselves.',
   ok: empty(204),
   failures: [FollowRefused],
 })
@@ -248,6 +320,7 @@ export const unfollowUser = userRoute({
   method: 'DELETE',
   path: '/user/following/{username}',
   summary: 'Unfollow a user',
+  description: 'Has no effect if the caller does not follow the user.',
   ok: empty(204),
   failures: [FollowRefused],
 })

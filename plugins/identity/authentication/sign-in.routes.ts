@@ -47,6 +47,7 @@ export const signOut = defineRoute({
   method: 'GET',
   path: '/user/signout',
   summary: 'Sign out: end the session and its remembered login, and clear all cookies',
+  description: 'Other sessions and access tokens of the caller stay.',
   tag,
   access: signedIn,
   scope: read('user'),

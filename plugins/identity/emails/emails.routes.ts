@@ -5,7 +5,7 @@ import { TooManyMails } from '../../../core/identity/emails/link-codes.ts'
 import { EmailIsPrimary, EmailIsVerified, EmailMissing, TooManyEmails, EmailNotVerified } from '../../../core/identity/emails/own-emails.ts'
 import { EmailTaken } from '../../../core/identity/ports.ts'
 import { signedIn } from '../../kit/access.ts'
-import { oneOf, optional, QueryId, request } from '../../kit/codecs.ts'
+import { described, oneOf, optional, QueryId, request } from '../../kit/codecs.ts'
 import { empty, json, list } from '../../kit/reply.ts'
 import { body, routesOf } from '../../kit/route.ts'
 import { AccountEmail, AddEmailParams, CreateEmailOption, DeleteEmailOption, Email, emailExample } from '../codecs.ts'
@@ -18,6 +18,7 @@ export const listEmails = route({
   method: 'GET',
   path: '/user/emails',
   summary: "List the caller's e-mail addresses, the primary one first",
+  description: 'Includes addresses that are not confirmed yet.',
   ok: list(Email, emailExample),
 })
 
@@ -38,6 +39,8 @@ export const removeEmails = route({
   method: 'DELETE',
   path: '/user/emails',
   summary: 'Remove e-mail addresses, all or none; the primary one stays',
+  description:
+    "Returns an error, and removes none, if one of the addresses is not the caller's, or is the primary one.",
   body: body(DeleteEmailOption, emailsExample, { malformedAs: 422 }),
   ok: empty(204),
   failures: [EmailMissing, EmailIsPrimary],
@@ -48,6 +51,7 @@ export const listAccountEmails = route({
   method: 'GET',
   path: '/user/settings/account/email',
   summary: "List the caller's e-mail addresses with their ids, the primary one first",
+  description: 'Includes addresses that are not confirmed yet. The ids are those that changes of one address need.',
   ok: list(AccountEmail, { id: 3, ...emailExample }),
 })
 
@@ -59,7 +63,17 @@ export const changeAccountEmail = route({
   description:
     'Without `_method` the body contains an address to add, which is unverified until the code of the mail is sent to `/user/activate`. `_method=PRIMARY` makes the verified address `id` the primary one and notifies the old one by mail. `_method=SENDACTIVATION` sends the confirmation of `id` again, at most five mails per hour to one address.',
   refusesSudo: true,
-  query: request({ _method: optional(oneOf('PRIMARY', 'SENDACTIVATION')), id: optional(QueryId) }, 'AccountEmailQuery'),
+  query: request(
+    {
+      _method: described(
+        optional(oneOf('PRIMARY', 'SENDACTIVATION')),
+        '`PRIMARY` makes the address `id` the primary one, `SENDACTIVATION` sends its confirmation again; if ' +
+          'absent, the address of the body is added.',
+      ),
+      id: described(optional(QueryId), 'The id of an address of the caller; needed with `_method`.'),
+    },
+    'AccountEmailQuery',
+  ),
   body: body(AddEmailParams, { email: 'ada@example.net' }, { whenAbsent: {} }),
   ok: empty(200),
   failures: [EmailInvalid, EmailTaken, EmailMissing, EmailNotVerified, EmailIsVerified, EmailDomainRefused, TooManyEmails, TooManyMails],
@@ -70,8 +84,14 @@ export const removeAccountEmail = route({
   method: 'POST',
   path: '/user/settings/account/email/delete',
   summary: 'Remove one e-mail address by its id; the primary one stays',
+  description: 'Returns an error, and changes nothing, for an address of another user and for the primary one.',
   refusesSudo: true,
-  query: request({ id: QueryId }, 'RemoveAccountEmailQuery'),
+  query: request(
+    {
+      id: described(QueryId, 'The id of the address to remove.'),
+    },
+    'RemoveAccountEmailQuery',
+  ),
   ok: empty(200),
   failures: [EmailMissing, EmailIsPrimary],
 })

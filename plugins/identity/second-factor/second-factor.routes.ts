@@ -21,6 +21,7 @@ export const showSecurity = route({
   method: 'GET',
   path,
   summary: 'Get whether a second factor is enrolled',
+  description: 'A session or a token is sufficient.',
   ok: json(200, TwoFAStatus, { twoFAEnrolled: true }),
 })
 

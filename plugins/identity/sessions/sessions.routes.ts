@@ -3,7 +3,7 @@ import { SessionMissing } from '../../../core/identity/sessions/sessions.ts'
 import { UserMissing } from '../../../core/identity/accounts/users.ts'
 import type { SessionId } from '../../../core/kernel/ids.ts'
 import { signedIn, siteAdmin, write } from '../../kit/access.ts'
-import { pathId, request } from '../../kit/codecs.ts'
+import { described, pathId, request } from '../../kit/codecs.ts'
 import { empty, json, list } from '../../kit/reply.ts'
 import { defineRoute, routesOf } from '../../kit/route.ts'
 import { SessionInfoAPIForm, UserPath } from '../codecs.ts'
@@ -39,7 +39,12 @@ export const revokeSession = route({
   summary: "End one of the caller's own sessions",
   description: 'Ends its remembered login as well. Returns the remaining sessions.',
   refusesSudo: true,
-  params: request({ sid: pathId<SessionId>() }, 'SessionPath'),
+  params: request(
+    {
+      sid: described(pathId<SessionId>(), 'The id of a session of the caller.'),
+    },
+    'SessionPath',
+  ),
   ok: json(200, t.array(SessionInfoAPIForm), [sessionExample]),
   failures: [SessionMissing],
 })

@@ -6,9 +6,10 @@ import { CustomTokensOff } from '../../../core/identity/tokens/ports.ts'
 import { ScopeExceeded, ScopesEmpty, ScopeUnknown } from '../../../core/identity/tokens/scopes.ts'
 import type { TokenId } from '../../../core/kernel/ids.ts'
 import { signedIn, withPassword, write } from '../../kit/access.ts'
-import { freeText, pathId, PathName, request } from '../../kit/codecs.ts'
+import { described, freeText, pathId, PathName, request } from '../../kit/codecs.ts'
 import { empty, json, list } from '../../kit/reply.ts'
 import { body, defineRoute, routesOf } from '../../kit/route.ts'
+import { UserPath } from '../codecs.ts'
 import {
   AccessToken,
   AccessTokenIdList,
@@ -17,8 +18,7 @@ import {
   ExtIdpToken,
   NewAccessTokenParam,
   SettingsAccessToken,
-  UserPath,
-} from '../codecs.ts'
+} from './codecs.ts'
 
 const tag = 'Identity - Users & Settings'
 const route = routesOf({ tag, access: signedIn, scopeCategory: 'user' })
@@ -38,6 +38,8 @@ export const listTokens = defineRoute({
   method: 'GET',
   path: '/users/{username}/tokens',
   summary: "List the caller's own access tokens",
+  description:
+    'Needs the password by HTTP Basic. Without their values. Tokens that have expired stay listed for 30 days.',
   tag,
   access: withPassword,
   refusesSudo: true,
@@ -71,7 +73,13 @@ export const deleteToken = defineRoute({
   tag,
   access: withPassword,
   refusesSudo: true,
-  params: request({ username: PathName, id: freeText(255, 1) }, 'UserTokenPath'),
+  params: request(
+    {
+      username: described(PathName, 'The name of the caller: tokens of other users cannot be reached.'),
+      id: described(freeText(255, 1), 'The id or the name of the token, 1 to 255 characters.'),
+    },
+    'UserTokenPath',
+  ),
   ok: empty(204),
   failures: [NotYourTokens, AccessTokenMissing],
 })
@@ -97,6 +105,7 @@ export const listSettingsTokens = route({
   method: 'GET',
   path,
   summary: "List the caller's own access tokens in the second format",
+  description: 'Without their values. Tokens that have expired stay listed for 30 days.',
   refusesSudo: true,
   ok: list(SettingsAccessToken, settingsTokenExample),
 })
@@ -122,7 +131,12 @@ export const rotateSettingsToken = route({
   description:
     'The response contains the new value in `token`; it is never returned again. The former value is rejected from now on. Name, scopes and organization do not change. A token that expires gets the same length of life again, starting now. A token can rotate itself and the tokens that it could have created, none of which then lives longer than itself. A token that rotates itself cannot repeat the request if the response is lost: use another credential if that matters.',
   refusesSudo: true,
-  params: request({ id: pathId<TokenId>() }, 'RotatedTokenPath'),
+  params: request(
+    {
+      id: described(pathId<TokenId>(), 'The id of the token to rotate, from 1.'),
+    },
+    'RotatedTokenPath',
+  ),
   ok: json(200, SettingsAccessToken, { ...settingsTokenExample, token: 'moor_0123456789ABCDEFGHIJKLMNOPQRST1aB2cD' }, 'The token with its new value'),
   failures: [AccessTokenMissing, ScopeExceeded, NotAuthenticated],
 })
@@ -132,8 +146,14 @@ export const deleteSettingsToken = route({
   method: 'DELETE',
   path: `${path}/{id}`,
   summary: "Delete one of the caller's own access tokens",
+  description: 'The token is rejected from now on.',
   refusesSudo: true,
-  params: request({ id: pathId<TokenId>() }, 'SettingsTokenPath'),
+  params: request(
+    {
+      id: described(pathId<TokenId>(), 'The id of the token to delete, from 1.'),
+    },
+    'SettingsTokenPath',
+  ),
   ok: empty(200),
   failures: [AccessTokenMissing],
 })

@@ -52,6 +52,7 @@ export const listInvitations = route({
   method: 'GET',
   path: '/orgs/{orgname}/invitations',
   summary: 'List the pending invitations, newest first',
+  description: 'Invitations that were accepted, withdrawn or have expired are not listed.',
   ok: list(Invitation, invitationExample),
 })
 
@@ -60,6 +61,7 @@ export const withdrawInvitation = route({
   method: 'DELETE',
   path: '/orgs/{orgname}/invitations/{id}',
   summary: 'Withdraw an invitation',
+  description: 'Its link is rejected from now on.',
   params: OrgInvitationPath,
   ok: empty(204),
   failures: [InvitationMissing],

@@ -11,7 +11,7 @@ import {
 import { TeamNameTaken } from '../../../core/organizations/ports.ts'
 import { Profile, User, userExample } from '../../identity/codecs.ts'
 import { anyone, evenWhenBarred, memberOf, path, requires, requiresWithin, signedIn } from '../../kit/access.ts'
-import { QueryId, request } from '../../kit/codecs.ts'
+import { described, QueryId, request } from '../../kit/codecs.ts'
 import { empty, json, list, orRedirect } from '../../kit/reply.ts'
 import { body, routesOf } from '../../kit/route.ts'
 import {
@@ -90,7 +90,12 @@ export const actOnMember = memberRoute({
   description: '`private`, `public`, `remove` and `leave` act on the user whose id is `uid`; for `leave` it must be the caller.',
   access: evenWhenBarred(memberOf(path('orgname'))),
   params: OrgActionPath,
-  query: request({ uid: QueryId }, 'MemberActionQuery'),
+  query: request(
+    {
+      uid: described(QueryId, 'The id of the member; for `leave` that of the caller.'),
+    },
+    'MemberActionQuery',
+  ),
   ok: empty(200),
   failures: [MembershipActionUnknown, BeyondOwnRights, OrganizationMissing, LastOwner, SecondFactorDemanded, TokenLifeTooLong],
 })
@@ -100,6 +105,7 @@ export const listPublicMembers = publicRoute({
   method: 'GET',
   path: '/orgs/{orgname}/public_members',
   summary: 'List the public members, by login',
+  description: 'Needs no credential for a public organization. Members choose whether their membership is public.',
   params: OrgPath,
   ok: list(User, userExample),
 })
@@ -109,6 +115,9 @@ export const checkPublicMember = publicRoute({
   method: 'GET',
   path: '/orgs/{orgname}/public_members/{username}',
   summary: 'Check whether a user is a public member: 204, or 404',
+  description:
+    'Returns 404 as well for a member whose membership is private, and for an organization that the caller may ' +
+    'not see.',
   params: OrgMemberPath,
   ok: empty(204, 'The user is a public member'),
   failures: [MemberMissing],
@@ -119,6 +128,7 @@ export const publishMember = memberRoute({
   method: 'PUT',
   path: '/orgs/{orgname}/public_members/{username}',
   summary: 'Make a membership public',
+  description: 'Members decide this for themselves, and owners for every member.',
   access: requires('member', organizationInPath),
   ok: empty(204),
   failures: [BeyondOwnRights, OrganizationMissing, SecondFactorDemanded, TokenLifeTooLong],
@@ -129,6 +139,8 @@ export const concealMember = memberRoute({
   method: 'DELETE',
   path: '/orgs/{orgname}/public_members/{username}',
   summary: 'Make a membership private',
+  description:
+    'Members decide this for themselves, and owners for every member. Outsiders then do not see the membership.',
   access: requires('member', organizationInPath),
   ok: empty(204),
   failures: [BeyondOwnRights, OrganizationMissing, SecondFactorDemanded, TokenLifeTooLong],
@@ -139,6 +151,7 @@ export const getMemberProfile = memberRoute({
   method: 'GET',
   path: '/orgs/{orgname}/user/{username}',
   summary: "Get the profile of a member, for the other members",
+  description: 'Needs membership in the organization. The address is a placeholder if the member hides it.',
   access: memberOf(path('orgname')),
   ok: json(200, Profile, profileExample),
 })
@@ -158,6 +171,8 @@ export const revokeOrganizationToken = tokenRoute({
   method: 'DELETE',
   path: '/orgs/{orgname}/tokens/access-tokens/{id}',
   summary: 'Revoke an access token that is confined to the organization',
+  description:
+    'The token is rejected from now on. Tokens that are not confined to the organization cannot be revoked here.',
   access: requiresWithin('can_delete_token', organizationInPath),
   params: OrgTokenPath,
   ok: empty(200),

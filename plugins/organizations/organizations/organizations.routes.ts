@@ -17,7 +17,19 @@ import {
 } from '../../../core/organizations/failures.ts'
 import { OrganizationNameTaken } from '../../../core/organizations/ports.ts'
 import { anyone, path, requires, requiresWithin, signedIn, siteAdmin } from '../../kit/access.ts'
-import { answer, Base64Bytes, FreeObjectCodec, freeText, listOf, optional, pathId, PathName, request, SafeInteger } from '../../kit/codecs.ts'
+import {
+  answer,
+  Base64Bytes,
+  described,
+  FreeObjectCodec,
+  freeText,
+  listOf,
+  optional,
+  OrgPathName,
+  pathId,
+  request,
+  SafeInteger,
+} from '../../kit/codecs.ts'
 import { body, pictureBodyBytes, pictureExample, pictureUrlExample, routesOf } from '../../kit/route.ts'
 import { empty, json, list, orNoContent, orRedirect, paged, versioned } from '../../kit/reply.ts'
 import {
@@ -115,6 +127,7 @@ export const renameOrganization = organizationRoute({
   method: 'POST',
   path: '/orgs/{orgname}/rename',
   summary: 'Rename an organization',
+  description: 'The old name redirects to the organization until another account uses it. Access tokens stay valid.',
   access: requires('can_rename', organizationInPath),
   body: body(RenameOrgOption, { new_name: 'difference-engines' }),
   ok: empty(204),
@@ -126,6 +139,7 @@ export const isOwner = route({
   method: 'GET',
   path: '/orgs/{orgname}/is-owner',
   summary: 'Check whether the caller is an owner: 200, or 403',
+  description: 'The status is the answer.',
   access: requiresWithin('owner', organizationInPath),
   params: OrgPath,
   ok: empty(200, 'The caller is an owner'),
@@ -136,6 +150,7 @@ export const listOwnOrganizations = callerRoute({
   method: 'GET',
   path: '/user/orgs',
   summary: "List the caller's organizations",
+  description: 'Includes private organizations of which the caller is a member.',
   ok: list(Organization, organizationExample),
 })
 
@@ -144,6 +159,7 @@ export const listOrganizationsInSettings = callerRoute({
   method: 'GET',
   path: '/user/settings/organizations',
   summary: "List the caller's organizations, like `/user/orgs`",
+  description: 'Includes private organizations of which the caller is a member.',
   tag: 'Identity - Users & Settings',
   ok: list(Organization, organizationExample),
 })
@@ -153,6 +169,7 @@ export const listOrganizationsOfUser = callerRoute({
   method: 'GET',
   path: '/users/{username}/orgs',
   summary: "List the organizations of a user that the caller may see",
+  description: 'The user and site admins see all of them.',
   params: UserPath,
   ok: list(Organization, organizationExample),
   failures: [MemberMissing],
@@ -170,21 +187,44 @@ export const getPermissionsOfUser = callerRoute({
 })
 
 const organization = { type: 'organization', name: path('orgname') } as const
-const OrganizationPath = request({ orgname: PathName }, 'OrganizationAvatarPath')
+const OrganizationPath = request({ orgname: OrgPathName }, 'OrganizationAvatarPath')
 
 /** One of two keys: `image` as for the picture of a user, `avatar` as in a form. */
 const OrganizationAvatarOption = request(
-  { image: optional(Base64Bytes), avatar: optional(Base64Bytes), source: optional(freeText(32)), gravatar: optional(freeText(255)), federavatar: optional(t.unknown) },
+  {
+    image: described(
+      optional(Base64Bytes),
+      'The picture in base64, bare or as a `data:` URL; the answer then has no body.',
+    ),
+    avatar: described(
+      optional(Base64Bytes),
+      'The picture: the bytes of a file in a form, or base64 in JSON; `image` takes precedence.',
+    ),
+    source: described(optional(freeText(32)), 'Accepted for older clients and ignored.'),
+    gravatar: described(
+      optional(freeText(255)),
+      'Accepted for older clients and ignored: pictures of other services are not used.',
+    ),
+    federavatar: described(optional(t.unknown), 'Accepted for older clients and ignored, whatever its value.'),
+  },
   'OrganizationAvatarOption',
 )
 const avatarRoute = routesOf({ ...common, params: OrganizationPath, failures: [OrganizationMissing] })
-const AvatarAddress = answer({ avatar: t.string }, 'OrganizationAvatar')
+const AvatarAddress = answer(
+  {
+    avatar: described(t.string, 'The URL of the picture.'),
+  },
+  'OrganizationAvatar',
+)
 
 export const getOrganizationAvatar = avatarRoute({
   id: 'organizations.getAvatar',
   method: 'GET',
   path: '/orgs/{orgname}/avatar',
   summary: "Get the address of an organization's picture",
+  description:
+    'Returns the URL as a JSON string. Without an uploaded picture it is that of the picture that is generated ' +
+    'from the name.',
   access: requires('member', organization),
   ok: json(200, t.string, pictureUrlExample),
 })
@@ -207,6 +247,7 @@ export const deleteOrganizationAvatar = avatarRoute({
   method: 'DELETE',
   path: '/orgs/{orgname}/avatar',
   summary: "Remove the picture of an organization",
+  description: 'The picture that is generated from the name is shown instead.',
   access: requires('can_edit', organization),
   ok: empty(204),
 })
@@ -216,6 +257,7 @@ export const discardOrganizationAvatar = avatarRoute({
   method: 'POST',
   path: '/orgs/{orgname}/avatar/delete',
   summary: "Remove the picture of an organization",
+  description: 'The same as `DELETE /orgs/{orgname}/avatar`, for clients that send only GET and POST.',
   access: requires('can_edit', organization),
   ok: empty(200),
 })
@@ -248,16 +290,20 @@ const adminRoute = routesOf({ tag: 'Administration', access: siteAdmin, scopeCat
 /** A row of the console's list of organizations. The instant is in Unix seconds. */
 const ConsoleOrganization = answer(
   {
-    ID: SafeInteger,
-    Name: t.string,
-    FullName: t.string,
-    Email: t.string,
-    Description: t.string,
-    Website: t.string,
-    Location: t.string,
-    Visibility: t.string,
-    OrgType: SafeInteger,
-    CreatedUnix: SafeInteger,
+    ID: described(SafeInteger, 'The id of the organization, from 1.'),
+    Name: described(t.string, 'The name of the organization.'),
+    FullName: described(t.string, 'The display name; empty if not set.'),
+    Email: described(t.string, 'The contact address; empty if not set.'),
+    Description: described(t.string, 'The text about the organization; empty if not set.'),
+    Website: described(t.string, 'An http or https URL; empty if not set.'),
+    Location: described(t.string, 'A place; empty if not set.'),
+    Visibility: described(
+      t.string,
+      'Who may see the organization: `public` everyone, `limited` signed-in users, `private` members and site ' +
+        'admins.',
+    ),
+    OrgType: described(SafeInteger, 'The kind of the organization as a number; 0 for an ordinary one.'),
+    CreatedUnix: described(SafeInteger, 'The creation of the organization, in seconds since the epoch.'),
   },
   'ConsoleOrganization',
 )
@@ -267,6 +313,7 @@ export const adminListOrganizations = adminRoute({
   method: 'GET',
   path: '/admin/orgs',
   summary: 'List all organizations, including private ones, by name',
+  description: 'Returns the same fields as `/orgs`, for every visibility.',
   ok: list(Organization, organizationExample),
 })
 
@@ -275,6 +322,7 @@ export const adminListOrganizationsOfUser = adminRoute({
   method: 'GET',
   path: '/admin/users/{username}/orgs',
   summary: 'List the organizations that a user belongs to',
+  description: 'Includes limited and private organizations.',
   params: UserPath,
   ok: list(Organization, organizationExample),
   failures: [MemberMissing],
@@ -297,6 +345,7 @@ export const consoleListOrganizations = adminRoute({
   method: 'GET',
   path: '/accounts/admin/orgs',
   summary: 'List all organizations, as rows of a console',
+  description: 'Includes limited and private organizations.',
   ok: list(ConsoleOrganization, {
     ID: 12, Name: 'analytical-engines', FullName: 'Analytical Engines Ltd', Email: 'office@analytical.example', Description: 'We compute by steam',
     Website: 'https://analytical.example', Location: 'London', Visibility: 'private', OrgType: 0, CreatedUnix: 1795248000,
@@ -308,6 +357,7 @@ export const consoleListOrphaned = adminRoute({
   method: 'GET',
   path: '/accounts/admin/orgs/orphaned',
   summary: 'List the organizations without an owner',
+  description: 'Organizations whose team Owners has no member. Such an organization can be deleted.',
   ok: list(Organization, organizationExample),
 })
 
@@ -317,7 +367,12 @@ export const consoleDeleteOrphaned = adminRoute({
   path: '/accounts/admin/orgs/orphaned/delete/{id}',
   summary: 'Delete an organization without an owner',
   description: 'Returns 409 if it has an owner, or while clusters or other objects belong to it (named in `errors`).',
-  params: request({ id: pathId<OrgId>() }, 'OrphanedOrganizationPath'),
+  params: request(
+    {
+      id: described(pathId<OrgId>(), 'The id of the organization to delete, from 1.'),
+    },
+    'OrphanedOrganizationPath',
+  ),
   ok: empty(200),
   failures: [OrganizationMissing, OrganizationHasOwner, OrganizationInUse],
 })

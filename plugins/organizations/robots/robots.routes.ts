@@ -9,21 +9,20 @@ import {
   RobotTokenMissing,
 } from '../../../core/organizations/failures.ts'
 import { RobotNameTaken } from '../../../core/organizations/ports.ts'
-import { AccessToken, CreateAccessTokenOption } from '../../identity/codecs.ts'
+import { AccessToken, CreateAccessTokenOption } from '../../identity/tokens/codecs.ts'
 import { requires } from '../../kit/access.ts'
 import { empty, json, list, versioned } from '../../kit/reply.ts'
 import { body, routesOf } from '../../kit/route.ts'
+import { organizationInPath, OrgPath } from '../codecs.ts'
 import {
   CreateRobotOption,
   EditRobotOption,
-  organizationInPath,
-  OrgPath,
   RobotAccount,
   robotExample,
   robotInPath,
   RobotPath,
   RobotTokenPath,
-} from '../codecs.ts'
+} from './codecs.ts'
 
 const common = { tag: 'Identity - Organizations & Teams', scopeCategory: 'organization' } as const
 const route = routesOf({ ...common, params: OrgPath })
@@ -58,6 +57,7 @@ export const listRobots = route({
   method: 'GET',
   path: '/orgs/{orgname}/robots',
   summary: 'List the robot accounts of an organization, by name',
+  description: 'Each with the ids of its teams; tokens are listed separately.',
   access: requires('can_list_robots', organizationInPath),
   ok: list(RobotAccount, robotExample),
 })
@@ -67,6 +67,7 @@ export const getRobot = robotRoute({
   method: 'GET',
   path: '/orgs/{orgname}/robots/{robot}',
   summary: 'Get a robot account',
+  description: 'The `ETag` of the answer guards a later change.',
   access: requires('can_view', robotInPath),
   ok: versioned(200, RobotAccount, robotExample),
 })
@@ -88,6 +89,7 @@ export const deleteRobot = robotRoute({
   method: 'DELETE',
   path: '/orgs/{orgname}/robots/{robot}',
   summary: 'Delete a robot account and its tokens',
+  description: 'Its tokens are rejected from now on. It cannot be restored.',
   access: requires('can_delete', robotInPath),
   ok: empty(204),
   failures: [BeyondOwnRights, OrganizationMissing],
@@ -111,6 +113,7 @@ export const listRobotTokens = tokenRoute({
   method: 'GET',
   path: '/orgs/{orgname}/robots/{robot}/tokens',
   summary: 'List the access tokens of a robot account',
+  description: 'Without their values, which are shown only at creation.',
   ok: list(AccessToken, tokenExample),
 })
 
@@ -119,6 +122,7 @@ export const deleteRobotToken = tokenRoute({
   method: 'DELETE',
   path: '/orgs/{orgname}/robots/{robot}/tokens/{id}',
   summary: 'Revoke an access token of a robot account',
+  description: 'The token is rejected from now on.',
   refusesSudo: true,
   params: RobotTokenPath,
   ok: empty(204),

@@ -17,7 +17,7 @@ import {
 import { TeamNameTaken } from '../../../core/organizations/ports.ts'
 import { User, userExample } from '../../identity/codecs.ts'
 import { memberOf, path, requires, signedIn } from '../../kit/access.ts'
-import { FreeObjectCodec, freeText, listOf, optional, PathName, QueryBoolean, QueryId, request } from '../../kit/codecs.ts'
+import { described, FreeObjectCodec, freeText, listOf, optional, PathName, QueryBoolean, QueryId, request } from '../../kit/codecs.ts'
 import { empty, json, list, listWithin, paged, versioned } from '../../kit/reply.ts'
 import { body, routesOf } from '../../kit/route.ts'
 import {
@@ -45,6 +45,7 @@ export const listTeams = organizationRoute({
   method: 'GET',
   path: '/orgs/{orgname}/teams',
   summary: 'List the teams of an organization, Owners first, then by name',
+  description: 'Needs the right to list the teams of the organization.',
   access: requires('can_list_teams', organizationInPath),
   ok: list(Team, teamExample),
   failures: [OrganizationMissing],
@@ -77,7 +78,16 @@ export const searchTeams = organizationRoute({
   summary: "Search the caller's teams by name",
   description: 'For owners and site admins, searches all teams.',
   access: requires('member', organizationInPath),
-  query: request({ q: optional(freeText(255)), include_desc: optional(QueryBoolean) }, 'TeamSearchQuery'),
+  query: request(
+    {
+      q: described(
+        optional(freeText(255)),
+        'A part of the name of the team, without regard to case; all teams if absent or empty.',
+      ),
+      include_desc: described(optional(QueryBoolean), 'Whether descriptions are searched too; false by default.'),
+    },
+    'TeamSearchQuery',
+  ),
   ok: paged(listWithin(Team, teamExample, { codec: TeamSearchResult, key: 'data', constants: { ok: true } })),
   failures: [OrganizationMissing],
 })
@@ -90,7 +100,16 @@ export const actOnTeam = route({
   description: '`join` and `leave` act on the caller, and `uid` must be the caller\'s id; `add` acts on `uname` or `uid`, `remove` on `uid`.',
   access: memberOf(path('orgname')),
   params: OrgTeamActionPath,
-  query: request({ uid: QueryId, uname: optional(PathName) }, 'TeamActionQuery'),
+  query: request(
+    {
+      uid: described(QueryId, 'The id of the user; for `join` and `leave` that of the caller.'),
+      uname: described(
+        optional(PathName),
+        'For `add`, the name of the user, which takes precedence over `uid`; not used otherwise.',
+      ),
+    },
+    'TeamActionQuery',
+  ),
   ok: empty(200),
   failures: [
     MembershipActionUnknown,
@@ -109,6 +128,7 @@ export const getTeam = teamRoute({
   method: 'GET',
   path: '/teams/{teamid}',
   summary: 'Show a team',
+  description: 'Needs the right to view the team. The `ETag` of the answer guards a later change.',
   access: requires('can_view', teamInPath),
   ok: versioned(200, Team, teamExample),
   failures: [TeamMissing],
@@ -162,6 +182,7 @@ export const listTeamMembers = teamRoute({
   method: 'GET',
   path: '/teams/{teamid}/members',
   summary: 'List the members of a team, by login',
+  description: 'Needs the right to view the team.',
   access: requires('can_view', teamInPath),
   ok: list(User, userExample),
 })
@@ -171,6 +192,7 @@ export const getTeamMember = memberRoute({
   method: 'GET',
   path: '/teams/{teamid}/members/{username}',
   summary: 'Get a member of a team',
+  description: 'Returns 404 if the user is not a member of the team.',
   access: requires('can_view', teamInPath),
   ok: json(200, User, userExample),
 })
@@ -180,8 +202,14 @@ export const addTeamMember = memberRoute({
   method: 'PUT',
   path: '/teams/{teamid}/members/{username}',
   summary: 'Add a user to a team, and so to its organization',
+  description: 'The caller must have every right that the team gives.',
   access: requires('can_add_member', teamInPath),
-  query: request({ autoConnectClusters: optional(QueryBoolean) }, 'AddTeamMemberQuery'),
+  query: request(
+    {
+      autoConnectClusters: described(optional(QueryBoolean), 'Accepted for older clients and ignored.'),
+    },
+    'AddTeamMemberQuery',
+  ),
   ok: empty(204),
   failures: [AccountNotEligible, BeyondOwnRights, TeamMissing, AlreadyTeamMember],
 })
@@ -191,6 +219,7 @@ export const removeTeamMember = memberRoute({
   method: 'DELETE',
   path: '/teams/{teamid}/members/{username}',
   summary: 'Remove a user from a team; removal from the last team ends the membership',
+  description: 'Members may remove themselves. The last owner cannot be removed.',
   access: requires('member', teamInPath),
   ok: empty(204),
   failures: [BeyondOwnRights, TeamMissing, LastOwner],
@@ -201,6 +230,7 @@ export const listOwnTeams = route({
   method: 'GET',
   path: '/user/teams',
   summary: "List the caller's teams in all organizations",
+  description: 'Each with its organization.',
   tag: 'Identity - Users & Settings',
   access: signedIn,
   servesConfined: true,
