@@ -1,5 +1,5 @@
 import * as t from 'io-ts'
-import { answer, described, freeText, oneOf, optional, request, SafeInteger, textLines } from '../../kit/codecs.ts'
+import { answer, described, freeText, givenText, oneOf, optional, request, SafeInteger, textLines } from '../../kit/codecs.ts'
 import { firstVisibility, otherVisibilities } from '../codecs.ts'
 
 /** In a change, empty means unchanged. */
