@@ -1,5 +1,6 @@
 import * as t from 'io-ts'
 import type { TeamId } from '../../core/kernel/ids.ts'
+import type { SchemaNote } from '../kit/codecs.ts'
 import { answer, bodyId, described, freeText, Instant, Int64, listOf, noted, oneOf, optional, PathName, request, SafeInteger, textLines } from '../kit/codecs.ts'
 
 const maxObjects = 500
@@ -15,7 +16,7 @@ export const InOrganization = request(
 )
 
 /** Accepts any JSON value of a key. Which values are wrong is decided later, with a failure of its own. */
-const undecided = (name: string, type: string, description: string): t.Type<unknown, unknown, unknown> =>
+const undecided = (name: string, note: SchemaNote): t.Type<unknown, unknown, unknown> =>
   noted(
     new t.Type<unknown, unknown, unknown>(
       name,
@@ -23,15 +24,15 @@ const undecided = (name: string, type: string, description: string): t.Type<unkn
       (u, c) => (u === undefined ? t.failure(u, c) : t.success(u)),
       t.identity,
     ),
-    { type, description },
+    note,
   )
 
-const listedTypes = 'A listed object type, such as organization, team or cluster. For the type user, only your own id is valid'
+const listedTypes = 'A type of objects, such as organization, team or cluster; for `user` only your own id is valid.'
 
 const AuthObjectIdentifier = request(
   {
-    objectType: undecided('an object type', 'string', listedTypes),
-    objectID: undecided('an object id', 'integer', 'An integer from 1'),
+    objectType: undecided('an object type', { type: 'string', description: listedTypes }),
+    objectID: undecided('an object id', { type: 'integer', format: 'int64', description: 'The id of an object, an integer from 1.' }),
   },
   'AuthObjectIdentifier',
 )
@@ -87,25 +88,22 @@ const PermissionInput = request(
   'PermissionInput',
 )
 
+const AssociatedPermission = answer(
+  {
+    namespace: described(t.string, 'The part of the platform to which the permission belongs, such as cluster_mgmt.'),
+    action: described(t.string, 'What the permission allows, such as `view clusters`.'),
+    required: described(t.boolean, 'Whether a role with the one permission must have the other too.'),
+  },
+  'AssociatedPermission',
+)
+
 const AvailablePermission = answer(
   {
     namespace: described(t.string, 'The part of the platform to which the permission belongs, such as cluster_mgmt.'),
     action: described(t.string, 'What the permission allows, such as `view clusters`.'),
     description: described(t.string, 'What the permission allows, for people.'),
     associated: described(
-      optional(
-      t.readonlyArray(answer(
-        {
-          namespace: described(
-            t.string,
-            'The part of the platform to which the permission belongs, such as cluster_mgmt.',
-          ),
-          action: described(t.string, 'What the permission allows, such as `view clusters`.'),
-          required: described(t.boolean, 'Whether a role with the one permission must have the other too.'),
-        },
-        'AssociatedPermission',
-      )),
-    ),
+      optional(t.readonlyArray(AssociatedPermission)),
       'The permissions that belong with this one; absent if there are none.',
     ),
   },

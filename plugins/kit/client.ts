@@ -40,7 +40,7 @@ export const ErrorBody = t.intersection(
     ),
     t.partial(
       {
-        url: described(t.string, 'The address of the documentation of this interface.'),
+        url: described(t.string, 'The address of the documentation of the operation, or of the whole interface if none was asked for.'),
         code: described(
           t.string,
           'The kind of the failure, such as RoleMissing, for programs; absent if the failure has none.',

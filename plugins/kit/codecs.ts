@@ -37,8 +37,10 @@ export const noted = <C extends t.Any>(codec: C, note: SchemaNote): C => {
   return copy
 }
 
-/** Reports whether a codec is a component of the OpenAPI document, which its users refer to by name. */
-const isComponent = (codec: t.Any): boolean => '_tag' in codec && /^[A-Z][A-Za-z0-9]*$/.test(codec.name)
+const objectTags: readonly unknown[] = ['InterfaceType', 'StrictType', 'PartialType', 'IntersectionType', 'ExactType', 'RecursiveType']
+
+/** Reports whether a codec is that of an object which is a component of the OpenAPI document: its users refer to it by name. */
+const isComponent = (codec: t.Any): boolean => '_tag' in codec && objectTags.includes(codec._tag) && /^[A-Z][A-Za-z0-9]*$/.test(codec.name)
 
 /**
  * Returns a copy of a codec with the meaning of the field, one sentence with its unit and its default. A component keeps its

@@ -113,34 +113,35 @@ export const changeBranding = adminRoute({
   failures: [BrandingRefused],
 })
 
+const SiteCounts = answer(
+  {
+    users: described(SafeInteger, 'The number of users, without robot accounts.'),
+    activeUsers: described(SafeInteger, 'The number of active users who may sign in, without robot accounts.'),
+    siteAdmins: described(SafeInteger, 'The number of site admins.'),
+    organizations: described(SafeInteger, 'The number of organizations.'),
+    teams: described(SafeInteger, 'The number of teams in all organizations.'),
+    clusters: described(SafeInteger, 'The number of clusters of all accounts.'),
+    sessions: described(SafeInteger, 'The number of stored sessions.'),
+    accessTokens: described(SafeInteger, 'The number of stored access tokens.'),
+  },
+  'SiteCounts',
+)
+
+const SiteDatabase = answer(
+  {
+    kind: described(t.string, 'The kind of the database, such as mysql or sqlite.'),
+    version: described(t.string, 'The version that the database server reports.'),
+  },
+  'SiteDatabase',
+)
+
 const SiteSummary = answer(
   {
-    counts: described(
-      answer(
-      {
-        users: described(SafeInteger, 'The number of users, without robot accounts.'),
-        activeUsers: described(SafeInteger, 'The number of active users who may sign in, without robot accounts.'),
-        siteAdmins: described(SafeInteger, 'The number of site admins.'),
-        organizations: described(SafeInteger, 'The number of organizations.'),
-        teams: described(SafeInteger, 'The number of teams in all organizations.'),
-        clusters: described(SafeInteger, 'The number of clusters of all accounts.'),
-        sessions: described(SafeInteger, 'The number of stored sessions.'),
-        accessTokens: described(SafeInteger, 'The number of stored access tokens.'),
-      },
-      'SiteCounts',
-    ),
-      'The numbers of rows.',
-    ),
+    counts: described(SiteCounts, 'How many there are of each kind of object.'),
     version: described(t.string, 'The release of the service.'),
     runtime: described(t.string, 'The runtime of the instance that answers, with its version.'),
     startedAt: described(Instant, 'The start of the instance that answers, RFC 3339 in UTC.'),
-    database: described(answer(
-      {
-        kind: described(t.string, 'The kind of the database, such as mysql or sqlite.'),
-        version: described(t.string, 'The version that the database server reports.'),
-      },
-      'SiteDatabase',
-    ), 'The database server.'),
+    database: described(SiteDatabase, 'The database server.'),
     deploymentType: described(t.string, 'The type of the deployment, such as SelfHosted.'),
     runMode: described(t.string, 'The mode in which the service runs, such as production.'),
   },
