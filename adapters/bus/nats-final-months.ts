@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import { Unavailable } from '../../core/kernel/failure.ts'
-import { finalMonthsOfAll } from '../../core/bus/rights.ts'
-import type { FinalMonthBus } from '../../core/usage/months/final-events.ts'
+import { finalMonthsOfAll } from '../../core/bus/ports.ts'
+import type { FinalMonthBus } from '../../core/usage/final-months/ports.ts'
 import type { KeptConnectionOptions } from './nats-connection.ts'
 import { connectBy } from './nats-connection.ts'
 
@@ -46,5 +46,5 @@ export const makeNatsFinalMonthBus = ({ servers, login }: Pick<KeptConnectionOpt
   },
 })
 
-/** Messages stay inside the process, where nobody reads these. */
+/** Messages stay inside the process, where no program reads these. */
 export const noFinalMonthBus: FinalMonthBus = { publish: async () => undefined }

@@ -8,7 +8,8 @@ import type { AccountId } from '../kernel/ids.ts'
 import type { Call } from '../kernel/principal.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { BusIdentityStore, BusKey, BusMint, BusStores, SystemLogin } from './ports.ts'
-import { claimsFor, finalMonthsOfAll, usageEventsAside } from './rights.ts'
+import { finalMonthsOfAll } from './ports.ts'
+import { claimsFor, usageEventsAside } from './rights.ts'
 import type { BusIdentity, BusIdentityKind, BusRights, NewBusIdentity } from './types.ts'
 
 /** The bus of the deployment has no id and no owner. */

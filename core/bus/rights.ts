@@ -16,9 +16,6 @@ export const usageEventsOfAll = 'usage.events.*'
 /** Messages that cannot be recorded yet, in the platform's account: `usage.aside.<tenant>`. */
 export const usageEventsAside = 'usage.aside.*'
 
-/** Subjects on which the platform's account is told which months of usage have become final: `usage.months.<tenant>`. */
-export const finalMonthsOfAll = 'usage.months.*'
-
 /** Returns the account that sent a message with events; undefined if the subject is of something else. */
 export const usageSender = (subject: string): AccountId | undefined => {
   const id = /^usage\.(?:events|aside)\.([1-9]\d{0,15})$/.exec(subject)?.[1]

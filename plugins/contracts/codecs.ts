@@ -62,9 +62,9 @@ const recipientWords = {
   contactPerson: 'The contact persons of the contract.',
   signingAuthority: 'The persons who sign the contract.',
   licenseUsers: 'The persons in whose name licenses are issued; they are reminded of the end of the contract.',
-  financeTeam: 'The persons who are told when the usage of a month is final.',
-  usageAlertClient: 'The persons of the owner who are told when a threshold of the quota is reached.',
-  usageAlertAdmin: 'The persons of the vendor who are told when a threshold of the quota is reached. Only site admins see them.',
+  financeTeam: 'The persons who are notified when the usage of a month is final.',
+  usageAlertClient: 'The persons of the owner who are notified when a threshold of the quota is reached.',
+  usageAlertAdmin: 'The persons of the vendor who are notified when a threshold of the quota is reached. Only site admins see them.',
 } as const
 
 export const ContractEmail = answer(
@@ -236,7 +236,7 @@ const Nullable = <A, O>(codec: t.Type<A, O, unknown>) => t.union([codec, t.null]
 export const UpdateUserContractPreferences = request(
   {
     autoAssignCluster: described(optional(Nullable(t.boolean)), 'Whether clusters that the owner imports are bound without a request; by default, and if it is null, it does not change.'),
-    usageAlertClient: described(optional(Nullable(Recipients)), 'Mail addresses that are told when a threshold of the quota is reached, at most 50; an empty list removes all.'),
+    usageAlertClient: described(optional(Nullable(Recipients)), 'Mail addresses that are notified when a threshold of the quota is reached, at most 50; an empty list removes all.'),
   },
   'UpdateUserContractPreferences',
 )

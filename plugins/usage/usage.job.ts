@@ -7,7 +7,8 @@ import { makeCarryIntervals, makeCutSilentObjects, makeExpireUsage } from '../..
 import { laterByMonths, monthOf, secondOf } from '../../core/usage/month.ts'
 import { CloseMonthToken, makeCloseDueMonths } from '../../core/usage/months/close.ts'
 import { ConsumptionUnitOfWorkToken, makeUpdateConsumption } from '../../core/usage/months/consumption.ts'
-import { FinalMonthBusToken, FinalMonthOutboxToken, makePublishFinalMonths } from '../../core/usage/months/final-events.ts'
+import { makePublishFinalMonths } from '../../core/usage/final-months/final-months.ts'
+import { FinalMonthBusToken, FinalMonthOutboxToken } from '../../core/usage/final-months/ports.ts'
 import { ConsumptionStoreToken, MonthStoreToken, UsageInputsToken } from '../../core/usage/months/ports.ts'
 import { defineGroup } from '../kit/group.ts'
 

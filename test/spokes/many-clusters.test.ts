@@ -37,7 +37,7 @@ test.serial('the raw list of 1,203 clusters is one list, with the bytes of the h
   })
   const { text } = await expectStatus(service.send('GET', at('managed-clusters'), { token: owner.token }), 200)
   const pages = [0, 500, 1000].map((from) => items.slice(from, from + 500).join(', '))
-  t.is(text, `{"kind":"ManagedClusterList","apiVersion":"v1","metadata":{"resourceVersion":"9007199254740995"},"items":[${pages.join(',')}]}`)
+  t.is(text, `{"kind":"ManagedClusterList","apiVersion":"v1","metadata":{"resourceVersion":"9007199254740995"},"items":[${pages.join(',')}]}\n`)
 })
 
 test.serial('100 clusters are accepted 8 at a time', async (t) => {

@@ -7,7 +7,8 @@ import type { AccountId } from '../../core/kernel/ids.ts'
 import { UsageEventTallyToken } from '../../core/usage/events/reports.ts'
 import type { ReportedEvent } from '../../core/usage/events/types.ts'
 import { monthKey } from '../../core/usage/month.ts'
-import { FinalMonthBusToken, FinalMonthOutboxToken, makePublishFinalMonths } from '../../core/usage/months/final-events.ts'
+import { makePublishFinalMonths } from '../../core/usage/final-months/final-months.ts'
+import { FinalMonthBusToken, FinalMonthOutboxToken } from '../../core/usage/final-months/ports.ts'
 import { closeClients, connectWith, publishRefusal, startBusWorld, type BusWorld, type GivenCredentials } from '../bus/bus-world.ts'
 import { makePeople, type Person } from '../clusters/cluster-world.ts'
 import { needing } from '../support/components/needing.ts'
@@ -139,7 +140,7 @@ test.serial('messages that cannot be recorded yet do not hold up those of others
   t.is(await waiting('usage-aside'), 100)
 })
 
-test.serial('the bus is told of each month that becomes final, under one id however often, once it is there', async (t) => {
+test.serial('each month that becomes final is published on the bus, under one id however often, once the bus is there', async (t) => {
   const { container } = world.service.running
   const outbox = container.resolve(FinalMonthOutboxToken)
   const [row] = await db.query<{ id: number }>((k) => k('accounts').where('name', org).select('id'))

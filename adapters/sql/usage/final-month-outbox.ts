@@ -1,5 +1,5 @@
 import type { AccountId } from '../../../core/kernel/ids.ts'
-import type { FinalMonthOutbox } from '../../../core/usage/months/final-events.ts'
+import type { FinalMonthOutbox } from '../../../core/usage/final-months/ports.ts'
 import type { MonthKey } from '../../../core/usage/types.ts'
 import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 

@@ -2,7 +2,7 @@ import type { Contract } from '../../contracts/types.ts'
 import type { MailOutbox } from '../../kernel/mail.ts'
 import { monthText } from '../month.ts'
 import type { MonthKey, UsageMonth } from '../types.ts'
-import type { FinalMonthOutbox } from './final-events.ts'
+import type { FinalMonthOutbox } from '../final-months/ports.ts'
 
 /** What it takes to tell people of a month, in the transaction that publishes it. */
 export interface AnnounceStores {

@@ -179,7 +179,7 @@ export const CreateUserOption = request(
     ),
     send_notify: described(
       optional(t.boolean),
-      'Whether the user is told of the account by mail, without the password; false by default.',
+      'Whether the user is notified of the account by mail, without the password; false by default.',
     ),
     created_at: described(
       optional(t.string),

@@ -79,7 +79,7 @@ const AdminCreateUserPayload = request(
     ),
     sendNotify: described(
       optional(t.boolean),
-      'Whether the user is told of the account by mail, without the password; false by default.',
+      'Whether the user is notified of the account by mail, without the password; false by default.',
     ),
     mustChangePassword: described(
       optional(t.boolean),

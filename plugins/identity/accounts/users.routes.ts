@@ -310,7 +310,7 @@ export const followUser = userRoute({
   method: 'PUT',
   path: '/user/following/{username}',
   summary: 'Follow a user',
-  description: 'Has no effect if the caller follows the user already. Nobody can follow themselves.',
+  description: 'Has no effect if the caller follows the user already. A user cannot follow the own account.',
   ok: empty(204),
   failures: [FollowRefused],
 })
