@@ -125,6 +125,7 @@ test('a user changes the own account on its page, from the profile to the second
   t.is((await service.send('GET', '/api/v1/user', { token })).status, 401)
 
   await page.locator('#factor-offer').click()
+  await page.locator('#enroll-form:not([hidden])').waitFor()
   const secret = Secret.fromBase32(await page.locator('#factor-key').innerText())
   await page.locator('#first-code').fill(new TOTP({ secret }).generate())
   await page.locator('#enroll-form button').click()
