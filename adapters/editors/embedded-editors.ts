@@ -50,7 +50,10 @@ export const configMapOptions = embeddedChart({
       properties: {
         spec: {
           type: 'object',
-          properties: { immutable: { type: 'boolean' }, data: { type: 'object', additionalProperties: { type: 'string' } } },
+          properties: {
+            immutable: { type: 'boolean' },
+            data: { type: 'object', additionalProperties: { type: 'string' } },
+          },
         },
       },
     }),
@@ -135,7 +138,8 @@ const optionsSchema = {
   required: ['spec'],
 }
 
-const labels = (indent: string): string => `${indent}app.kubernetes.io/name: {{ .Release.Name }}\n${indent}app.kubernetes.io/instance: {{ .Release.Name }}\n`
+const labels = (indent: string): string =>
+  `${indent}app.kubernetes.io/name: {{ .Release.Name }}\n${indent}app.kubernetes.io/instance: {{ .Release.Name }}\n`
 
 export const deploymentOptions = embeddedChart({
   name: 'apps-deployment-options',
@@ -209,7 +213,8 @@ export const deploymentEditor = embeddedChart({
   annotations: {
     'meta.x-helm.dev/editor': '{"group":"apps","version":"v1","resource":"deployments"}',
     'meta.x-helm.dev/resource-keys': 'appsDeployment,service',
-    'meta.x-helm.dev/resources': '[{"group":"apps","version":"v1","kind":"Deployment"},{"group":"","version":"v1","kind":"Service"}]',
+    'meta.x-helm.dev/resources':
+      '[{"group":"apps","version":"v1","kind":"Deployment"},{"group":"","version":"v1","kind":"Service"}]',
   },
   files: {
     'values.yaml': `${deploymentMetadata}resources:
@@ -245,7 +250,12 @@ export const deploymentResourceEditor: ResourceEditor = {
 }
 
 /** The charts of the built-in editors, for the source `Embed` named `editors`. */
-export const embeddedEditorCharts: readonly EmbeddedChart[] = [configMapOptions, configMapEditor, deploymentOptions, deploymentEditor]
+export const embeddedEditorCharts: readonly EmbeddedChart[] = [
+  configMapOptions,
+  configMapEditor,
+  deploymentOptions,
+  deploymentEditor,
+]
 
 /** Editors that work on any cluster, unless the cluster has its own for the same resource. */
 export const builtInEditors: readonly ResourceEditor[] = [configMapResourceEditor, deploymentResourceEditor]

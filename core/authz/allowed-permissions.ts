@@ -13,7 +13,9 @@ import type { AuthorizationSchema } from './schema.ts'
 import { relationNames } from './schema.ts'
 import type { AllowedPermissions, ObjectId, ObjectIdentifier } from './types.ts'
 
-/** An object type that is not listed, an id that is not an integer of 1..2^63-1, or another user's id for type `user`. */
+/**
+ * An object type that is not listed, an id that is not an integer of 1..2^63-1, or another user's id for type `user`.
+ */
 export const ObjectIdentifierInvalid = defineFailure(
   'ObjectIdentifierInvalid',
   'Invalid',
@@ -96,10 +98,20 @@ export const makeListAllowedPermissions =
       const found = await deps.facts.objectsOf(principal.userId, context, name, ids)
       answers.set(
         name,
-        new Map(found.map((object) => [object.id, relationNames(type, evaluate(type, subject, object, fromAccount) & usable)])),
+        new Map(
+          found.map((object) => [
+            object.id,
+            relationNames(type, evaluate(type, subject, object, fromAccount) & usable),
+          ]),
+        ),
       )
     }
-    return right(questions.right.map((question) => ({ ...question, relations: answers.get(question.type)?.get(question.id) ?? [] })))
+    return right(
+      questions.right.map((question) => ({
+        ...question,
+        relations: answers.get(question.type)?.get(question.id) ?? [],
+      })),
+    )
   }
 
 const idsByType = (questions: readonly ObjectIdentifier[]): ReadonlyMap<string, readonly ObjectId[]> => {

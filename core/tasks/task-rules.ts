@@ -53,24 +53,47 @@ export const subjectOf = (responseId: string): string => `natjobs.resp.${respons
 const maxMessage = 4000
 
 /** Truncates a text of a task to the limits of the columns and the bus. */
-export const bounded = (text: string, most = maxMessage): string => (text.length <= most ? text : `${text.slice(0, most - 1)}…`)
+export const bounded = (text: string, most = maxMessage): string =>
+  text.length <= most ? text : `${text.slice(0, most - 1)}…`
 
 type Titled = Pick<Task, 'ref' | 'title'>
 
-/** Returns the first event. It and the start event contain the title, so that a client that subscribes in between receives it too. */
-export const pendingEvent = ({ ref, title }: Titled, at: Date): NewTaskEvent => ({ at, id: ref, status: 'Pending', step: title, msg: `${title}: waits for a worker` })
+/**
+ * Returns the first event. It and the start event contain the title, so that a client that subscribes in between
+ * receives it too.
+ */
+export const pendingEvent = ({ ref, title }: Titled, at: Date): NewTaskEvent => ({
+  at,
+  id: ref,
+  status: 'Pending',
+  step: title,
+  msg: `${title}: waits for a worker`,
+})
 
 export const startedEvent = ({ ref, title }: Titled, at: Date): NewTaskEvent => ({
-  at, id: ref, status: 'Started', step: title, msg: `${title} started!`, isNotable: true,
+  at,
+  id: ref,
+  status: 'Started',
+  step: title,
+  msg: `${title} started!`,
+  isNotable: true,
 })
 
 export const takenOverEvent = ({ ref }: Titled, at: Date): NewTaskEvent => ({
-  at, id: ref, status: 'Running', level: 'warning', msg: 'The worker that began this has ended. Another one finds out what became of it; the work is not done again.',
+  at,
+  id: ref,
+  status: 'Running',
+  level: 'warning',
+  msg: 'The worker that began this has ended. Another one finds out what became of it; the work is not done again.',
 })
 
 /** Returns the event of a worker that runs a task again whose steps are idempotent. */
 export const resumedEvent = ({ ref }: Titled, at: Date): NewTaskEvent => ({
-  at, id: ref, status: 'Running', level: 'warning', msg: 'The worker that began this has ended. Another one continues; what is done is not repeated.',
+  at,
+  id: ref,
+  status: 'Running',
+  level: 'warning',
+  msg: 'The worker that began this has ended. Another one continues; what is done is not repeated.',
 })
 
 /** Returns the last event of a task. */
@@ -98,8 +121,8 @@ const leftOut = { isTruncated: true, message: `The result is larger than ${maxRe
 const shortestSentence = 24
 
 /**
- * Returns a text without the sentences that it has had before. A program that reports a failure for each of many objects repeats the cause
- * for each; what is particular to an object stays.
+ * Returns a text without the sentences that it has had before. A program that reports a failure for each of many
+ * objects repeats the cause for each; what is particular to an object stays.
  */
 export const eachSentenceOnce = (text: string): string => {
   const seen = new Set<string>()
@@ -111,7 +134,12 @@ export const eachSentenceOnce = (text: string): string => {
     seen.add(sentence)
     return part
   })
-  return kept.join('').replaceAll(/(\s+[*&]+\s+)(?:\s*[*&]+\s+)+/g, '$1').replaceAll(/ {2,}/g, ' ').replaceAll(/\n{2,}/g, '\n').trim()
+  return kept
+    .join('')
+    .replaceAll(/(\s+[*&]+\s+)(?:\s*[*&]+\s+)+/g, '$1')
+    .replaceAll(/ {2,}/g, ' ')
+    .replaceAll(/\n{2,}/g, '\n')
+    .trim()
 }
 
 /** Returns an end whose texts fit. A result that is too large is omitted, and the message says so. */
@@ -121,6 +149,9 @@ export const boundedEnd = (end: TaskEnd, resultText: string | undefined): TaskEn
   return {
     ...rest,
     message: bounded(end.message, 1000),
-    ...definedFields({ error: error === undefined ? undefined : bounded(eachSentenceOnce(error)), result: end.result === undefined || fits ? end.result : leftOut }),
+    ...definedFields({
+      error: error === undefined ? undefined : bounded(eachSentenceOnce(error)),
+      result: end.result === undefined || fits ? end.result : leftOut,
+    }),
   }
 }

@@ -47,7 +47,14 @@ export const roleStoreSuite = (name: string, open: () => Promise<RoleStoreBench>
 
   onBench('a role reads back as it was inserted, with version 1', async (t, { store }) => {
     const role = await inserted(store, org)
-    t.deepEqual(await store.get(org, role.id), { ...content(), id: role.id, orgId: org, createdAt: at, updatedAt: at, version: 1 })
+    t.deepEqual(await store.get(org, role.id), {
+      ...content(),
+      id: role.id,
+      orgId: org,
+      createdAt: at,
+      updatedAt: at,
+      version: 1,
+    })
     t.deepEqual(await store.lock(org, role.id), await store.get(org, role.id))
   })
 
@@ -74,16 +81,25 @@ export const roleStoreSuite = (name: string, open: () => Promise<RoleStoreBench>
 
   onBench('lists by id, in pages, with permissions and teams in order', async (t, { store }) => {
     const ids: number[] = []
-    for (const number of [1, 2, 3]) ids.push((await inserted(store, org, { name: `role ${number}`, teamIds: [secondTeam, team] })).id)
+    for (const number of [1, 2, 3])
+      ids.push((await inserted(store, org, { name: `role ${number}`, teamIds: [secondTeam, team] })).id)
     const page = await store.list(org, { page: 2, limit: 2 })
     t.is(page.total, 3)
-    t.deepEqual(page.items.map(({ id }) => id), ids.slice(2))
+    t.deepEqual(
+      page.items.map(({ id }) => id),
+      ids.slice(2),
+    )
     t.deepEqual(page.items[0]?.teamIds, [team, secondTeam])
   })
 
   onBench('replace takes the whole content and raises the version', async (t, { store }) => {
     const role = await inserted(store, org)
-    const next = content({ name: 'Editors', description: '', permissions: [{ namespace: 'org_mgmt', action: 'edit' }], teamIds: [secondTeam] })
+    const next = content({
+      name: 'Editors',
+      description: '',
+      permissions: [{ namespace: 'org_mgmt', action: 'edit' }],
+      teamIds: [secondTeam],
+    })
     const replaced = await store.replace(role, next, later)
     const expected = { ...next, id: role.id, orgId: org, createdAt: at, updatedAt: later, version: 2 }
     t.deepEqual(isRight(replaced) && replaced.right, expected)

@@ -48,7 +48,10 @@ export const startMailServer = async (options: MailServerOptions = {}): Promise<
     key: keyPem,
     secure: options.tls === 'implicit',
     authOptional: options.login === undefined,
-    disabledCommands: [...(options.tls === 'none' ? ['STARTTLS'] : []), ...(options.login === undefined ? ['AUTH'] : [])],
+    disabledCommands: [
+      ...(options.tls === 'none' ? ['STARTTLS'] : []),
+      ...(options.login === undefined ? ['AUTH'] : []),
+    ],
     allowInsecureAuth: false,
     logger: false,
     onConnect: (_session, done) => {

@@ -36,7 +36,8 @@ const makeWorld = (machineAhead = 0) => {
 
 type World = ReturnType<typeof makeWorld>
 /** How far the clock is from the database. */
-const errorOf = (clock: { now(): Date }, { databaseMs }: World): number => Math.abs(clock.now().getTime() - databaseMs())
+const errorOf = (clock: { now(): Date }, { databaseMs }: World): number =>
+  Math.abs(clock.now().getTime() - databaseMs())
 
 const watched = async (world: World, t: { teardown(end: () => Promise<void>): void }) => {
   const clock = await world.open()
@@ -123,7 +124,10 @@ test('one wild answer moves nothing, and no job may run for a minute', async (t)
   world.pass(2 * second)
   t.false((await clock.trusted())?.aborted)
   t.true(errorOf(clock, world) <= 2)
-  t.deepEqual(world.lines.map((line) => line.split(' ')[0]), ['warn', 'info'])
+  t.deepEqual(
+    world.lines.map((line) => line.split(' ')[0]),
+    ['warn', 'info'],
+  )
 })
 
 test('a database that keeps saying another time is followed: lifetimes go by it, jobs do not run', async (t) => {

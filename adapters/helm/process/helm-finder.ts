@@ -35,7 +35,8 @@ export const reachesFloor = ({ version }: ProbedVersion, floor: string = floorVe
 export const probeVersion = async (path: string): Promise<ProbedVersion> => {
   // Not the environment of the service: the binary was found by its name alone.
   const options = { timeout: 10_000, maxBuffer: 64 * 1024, env: { HOME: tmpdir(), HELM_NO_PLUGINS: '1' } }
-  const ask = async (words: readonly string[]): Promise<ProbedVersion | undefined> => parseVersion((await run(path, [...words], options)).stdout)
+  const ask = async (words: readonly string[]): Promise<ProbedVersion | undefined> =>
+    parseVersion((await run(path, [...words], options)).stdout)
   const found = (await ask(['version', '--template', '{{.Version}}'])) ?? (await ask(['version']))
   if (found === undefined) throw new Error('it does not tell a version of Helm 3 or 4')
   return found
@@ -79,16 +80,24 @@ const isExecutable = (path: string): boolean => {
 
 /** Returns the first executable file of that name. */
 export const onPath = (name: string, searchPath: string): string | undefined =>
-  searchPath.split(delimiter).filter((folder) => folder !== '').map((folder) => resolve(folder, name)).find(isExecutable)
+  searchPath
+    .split(delimiter)
+    .filter((folder) => folder !== '')
+    .map((folder) => resolve(folder, name))
+    .find(isExecutable)
 
 const tryBinary = async (path: string, origin: HelmVersion['origin'], floor: string): Promise<HelmSearch> => {
   try {
     const probed = await probeVersion(path)
-    if (!reachesFloor(probed, floor)) return { found: undefined, why: `${path} is Helm ${probed.version}, which is older than ${floor}` }
+    if (!reachesFloor(probed, floor))
+      return { found: undefined, why: `${path} is Helm ${probed.version}, which is older than ${floor}` }
     return { found: { path, origin, ...probed } }
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    return { found: undefined, why: `${path} cannot be used (${typeof code === 'string' ? code : message.split('\n')[0]})` }
+    return {
+      found: undefined,
+      why: `${path} cannot be used (${typeof code === 'string' ? code : message.split('\n')[0]})`,
+    }
   }
 }
 
@@ -114,7 +123,8 @@ export const makeHelmFinder = (options: HelmFinderOptions): HelmFinder => {
       reasons.push(tried.why)
     }
     const bundled = await options.bundled()
-    if (bundled === undefined) return { found: undefined, why: [...reasons, 'the bundled one was not fetched'].join(', and ') }
+    if (bundled === undefined)
+      return { found: undefined, why: [...reasons, 'the bundled one was not fetched'].join(', and ') }
     const tried = await tryBinary(bundled, 'bundled', floor)
     return tried.found === undefined ? { found: undefined, why: [...reasons, tried.why].join(', and ') } : tried
   }

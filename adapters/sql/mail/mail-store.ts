@@ -18,7 +18,14 @@ const SealedMail = t.intersection([
 
 /** Returns a mail as the text to seal, including the link. */
 export const mailToText = ({ to, subject, paragraphs, action }: Mail): Secret =>
-  secret(toWireJson({ to, subject, paragraphs, ...definedFields({ action: action && { label: action.label, url: action.url.reveal() } }) }))
+  secret(
+    toWireJson({
+      to,
+      subject,
+      paragraphs,
+      ...definedFields({ action: action && { label: action.label, url: action.url.reveal() } }),
+    }),
+  )
 
 /** Throws if the text was not made by `mailToText`. */
 export const mailOfText = (text: Secret, accountId: AccountId | undefined): Mail => {
@@ -92,7 +99,9 @@ const statements = (db: SqlDatabase) => ({
   ),
   remove: db.prepare((k, p: (n: 'id') => Knex.Value) => k('mail_outbox').where('id', p('id')).delete()),
   postpone: db.prepare((k, p: (n: 'id' | 'attempts' | 'at' | 'error') => Knex.Value) =>
-    k('mail_outbox').where({ id: p('id'), attempts: p('attempts') }).update({ not_before: p('at'), last_error: p('error') }),
+    k('mail_outbox')
+      .where({ id: p('id'), attempts: p('attempts') })
+      .update({ not_before: p('at'), last_error: p('error') }),
   ),
 })
 

@@ -56,28 +56,50 @@ export interface ResumeSessionDeps {
 
 type Resumed = Omit<ResumedSession, 'busPass'>
 
-const over = (): Failure<'NotAuthenticated'> => NotAuthenticated('The session and the remembered login are over; sign in again.')
+const over = (): Failure<'NotAuthenticated'> =>
+  NotAuthenticated('The session and the remembered login are over; sign in again.')
 
 /** Returns a SessionResumption over a store. See the port for its guarantees. */
 export const makeSessionResumption = (deps: ResumeSessionDeps): SessionResumption => ({
   async resume(call, value) {
     const cookie = parseRememberCookie(value)
-    const found = cookie === undefined ? undefined : await deps.stores.rememberedLogins.bySeries(deps.digest.digest(cookie.series))
+    const found =
+      cookie === undefined ? undefined : await deps.stores.rememberedLogins.bySeries(deps.digest.digest(cookie.series))
     if (cookie === undefined || found === undefined) return left(over())
     const presented = deps.digest.digest(cookie.secret)
-    const fresh = { key: newSessionKey(deps.entropy), cookie: { series: cookie.series, secret: newRememberSecret(deps.entropy) } }
+    const fresh = {
+      key: newSessionKey(deps.entropy),
+      cookie: { series: cookie.series, secret: newRememberSecret(deps.entropy) },
+    }
     const resumed = await deps.unitOfWork.run<Failure<'NotAuthenticated'>, Resumed | 'stolen'>(call, async (stores) => {
       // Locks the user first, as every operation that ends sessions does: reads after this see the current state.
       const user = await stores.users.lock(found.userId)
       const login = await stores.rememberedLogins.lock(found.id)
       const now = deps.clock.now()
-      if (user === undefined || login === undefined || !user.isActive || user.prohibitLogin || login.expiresAt.getTime() <= now.getTime()) return left(over())
+      if (
+        user === undefined ||
+        login === undefined ||
+        !user.isActive ||
+        user.prohibitLogin ||
+        login.expiresAt.getTime() <= now.getTime()
+      )
+        return left(over())
       const verdict = checkRememberSecret(login, presented, now)
       if (verdict === 'stolen') return right(await endEverything(stores, user, { at: now, sourceIp: call.sourceIp }))
-      const rotates = verdict === 'rotate' && (await stores.rememberedLogins.rotate(login.id, presented, deps.digest.digest(fresh.cookie.secret), now))
+      const rotates =
+        verdict === 'rotate' &&
+        (await stores.rememberedLogins.rotate(login.id, presented, deps.digest.digest(fresh.cookie.secret), now))
       const sessionId = await reopen(stores, deps, call, { login, key: fresh.key, now })
       const { id: userId, isAdmin: isSiteAdmin, mustChangePassword } = user
-      const principal = { userId, login: user.login, isSiteAdmin, mustChangePassword, method: 'session', scopes: fullScope, sessionId } as const
+      const principal = {
+        userId,
+        login: user.login,
+        isSiteAdmin,
+        mustChangePassword,
+        method: 'session',
+        scopes: fullScope,
+        sessionId,
+      } as const
       const validSeconds = Math.ceil((login.expiresAt.getTime() - now.getTime()) / 1000)
       return right({
         principal,
@@ -90,7 +112,8 @@ export const makeSessionResumption = (deps: ResumeSessionDeps): SessionResumptio
   },
   async userOf(value) {
     const cookie = parseRememberCookie(value)
-    const login = cookie === undefined ? undefined : await deps.stores.rememberedLogins.bySeries(deps.digest.digest(cookie.series))
+    const login =
+      cookie === undefined ? undefined : await deps.stores.rememberedLogins.bySeries(deps.digest.digest(cookie.series))
     const now = deps.clock.now()
     if (cookie === undefined || login === undefined || login.expiresAt.getTime() <= now.getTime()) return undefined
     return checkRememberSecret(login, deps.digest.digest(cookie.secret), now) === 'stolen' ? undefined : login.userId
@@ -104,7 +127,10 @@ const withBusPass = async (deps: ResumeSessionDeps, resumed: Resumed): Promise<R
 }
 
 /** The audit rows about a remembered login. The name of its user is not read. */
-const auditOfLogin = defineAudit('user', ['user.session_resumed'], ({ userId }: RememberedLogin) => ({ objectId: userId, tenantId: userId }))
+const auditOfLogin = defineAudit('user', ['user.session_resumed'], ({ userId }: RememberedLogin) => ({
+  objectId: userId,
+  tenantId: userId,
+}))
 
 /** Opens a session that replaces the expired ones of this login. */
 const reopen = async (

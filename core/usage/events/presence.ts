@@ -14,7 +14,8 @@ export const noHours = (): HeardHours => new Uint8Array(presenceBytes)
 export const unionOfHours = (a: HeardHours, b: HeardHours): HeardHours => a.map((byte, index) => byte | (b[index] ?? 0))
 
 /** Reports whether every hour of `some` is one of `all`. */
-export const includesHours = (all: HeardHours, some: HeardHours): boolean => some.every((byte, index) => (byte & ~(all[index] ?? 0)) === 0)
+export const includesHours = (all: HeardHours, some: HeardHours): boolean =>
+  some.every((byte, index) => (byte & ~(all[index] ?? 0)) === 0)
 
 /** Returns the hours in which these instants are, by month. */
 export const hoursOf = (instants: Iterable<UnixSeconds>): ReadonlyMap<MonthKey, HeardHours> => {

@@ -11,7 +11,12 @@ export interface SeenRequest {
 }
 
 /** One whole answer. In two calls: a service in the same process changes what the first one returns. */
-export const reply = (response: ServerResponse, status: number, headers: Readonly<Record<string, string>> = {}, body: string | Uint8Array = ''): void => {
+export const reply = (
+  response: ServerResponse,
+  status: number,
+  headers: Readonly<Record<string, string>> = {},
+  body: string | Uint8Array = '',
+): void => {
   response.writeHead(status, headers)
   response.end(body)
 }
@@ -29,14 +34,23 @@ export interface TestServer {
 }
 
 /** A real server on loopback that notes what it was asked. */
-export const startServer = async (answer: (request: IncomingMessage, response: ServerResponse) => void, options: { readonly isPlain?: boolean } = {}): Promise<TestServer> => {
+export const startServer = async (
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+  options: { readonly isPlain?: boolean } = {},
+): Promise<TestServer> => {
   const { certificatePem, keyPem } = await testCertificate()
   const seen: SeenRequest[] = []
   const listener: RequestListener = (request, response) => {
-    seen.push({ method: request.method ?? '', path: request.url ?? '', authorization: request.headers.authorization, headers: request.headers })
+    seen.push({
+      method: request.method ?? '',
+      path: request.url ?? '',
+      authorization: request.headers.authorization,
+      headers: request.headers,
+    })
     answer(request, response)
   }
-  const server = options.isPlain === true ? createPlain(listener) : createServer({ cert: certificatePem, key: keyPem }, listener)
+  const server =
+    options.isPlain === true ? createPlain(listener) : createServer({ cert: certificatePem, key: keyPem }, listener)
   await new Promise<void>((go) => server.listen(0, '127.0.0.1', go))
   const { port } = server.address() as AddressInfo
   return {
@@ -44,9 +58,10 @@ export const startServer = async (answer: (request: IncomingMessage, response: S
     seen,
     authorityPem: certificatePem,
     url: `${options.isPlain === true ? 'http' : 'https'}://localhost:${port}`,
-    close: () => new Promise((go) => {
-      server.closeAllConnections()
-      server.close(() => go())
-    }),
+    close: () =>
+      new Promise((go) => {
+        server.closeAllConnections()
+        server.close(() => go())
+      }),
   }
 }
