@@ -16,7 +16,7 @@ import type { ClusterAnswer, MemberCluster } from '../../../core/clusters/ports.
 import type { HelmFlags } from '../../../core/packages/releases/ports.ts'
 import { helm } from '../../support/components/available.ts'
 import { needing } from '../../support/components/needing.ts'
-import { chartTexts } from '../texts.ts'
+import { chartTexts } from '../../packages/texts.ts'
 import { anyText } from '../../support/any-text.ts'
 
 test('an error is reported without its place in the program', (t) => {

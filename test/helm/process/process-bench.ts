@@ -12,7 +12,7 @@ import { unwrap } from '../../support/outcome.ts'
 import type { RunnerBench } from './helm-runner.suite.ts'
 import { memberOf } from './member-of.ts'
 import { trialChart } from './trial-charts.ts'
-import { chartTexts } from '../texts.ts'
+import { chartTexts } from '../../packages/texts.ts'
 
 /** The real program on a bench of its own. */
 export interface ProcessBench extends RunnerBench {

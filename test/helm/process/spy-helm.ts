@@ -8,7 +8,7 @@ import { usualLimits, type HelmLimits } from '../../../adapters/helm/process/lim
 import { makeLoopbackProxy } from '../../../adapters/helm/process/loopback-proxy.ts'
 import type { MemberCluster } from '../../../core/clusters/ports.ts'
 import type { HelmWork } from '../../../core/packages/releases/ports.ts'
-import { chartTexts } from '../texts.ts'
+import { chartTexts } from '../../packages/texts.ts'
 
 /** A runner over a shell script in helm's place, and the folder in which both work. */
 export interface SpyBench {

@@ -5,8 +5,8 @@ import { expectStatus, importCluster } from '../../clusters/cluster-world.ts'
 import { startFakeApi } from '../../support/fake-api.ts'
 import type { ReadsWorld } from './reads-world.ts'
 import { openReadsWorld } from './reads-world.ts'
-import type { RecordOf } from './records.ts'
-import { recordObject, releaseJson } from './records.ts'
+import type { RecordOf } from '../../helm/records/records.ts'
+import { recordObject, releaseJson } from '../../helm/records/records.ts'
 
 /**
  * Lists, history, content and status through the whole service, on a cluster that any test may fill in namespaces of

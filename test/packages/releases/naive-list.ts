@@ -1,5 +1,5 @@
 import type { ReleaseListOptions } from '../../../core/packages/releases/release-reads.ts'
-import type { RecordOf } from './records.ts'
+import type { RecordOf } from '../../helm/records/records.ts'
 
 const idOf = ({ namespace, name, version }: RecordOf): string => `${namespace}/${name}/${version}`
 const secondOf = (record: RecordOf): number => Math.floor(Date.parse(record.lastDeployed ?? '') / 1000)

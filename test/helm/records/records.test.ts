@@ -30,7 +30,7 @@ import {
 import type { ReleaseHeader, ReleaseRecordRef } from '../../../core/packages/types.ts'
 import { releaseStatuses, storageDrivers } from '../../../core/packages/types.ts'
 import { shown, tagOf, unwrap } from '../../support/outcome.ts'
-import { findProblem } from './naive-list.ts'
+import { findProblem } from '../../packages/releases/naive-list.ts'
 import { goJson, refOfRecord, releaseJson, someRecords } from './records.ts'
 import { anyText } from '../../support/any-text.ts'
 
