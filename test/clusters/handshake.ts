@@ -111,3 +111,7 @@ export const openWebsocket = async (
   socket.destroy()
   return seen()
 }
+
+/** The subprotocol by which a browser sends its token. */
+export const encodedToken = (token: string): string =>
+  `base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString('base64url')}`

@@ -1,15 +1,10 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import type { Socket } from 'node:net'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
-import type { Duplex } from 'node:stream'
-import { connect as tlsConnect } from 'node:tls'
 import { fileURLToPath } from 'node:url'
-import test from 'ava'
 import { kubectl, kubernetes } from '../support/components/available.ts'
 import type { ControlPlaneAccess } from '../support/components/control-plane-access.ts'
 import { needing } from '../support/components/needing.ts'
@@ -17,14 +12,12 @@ import type { CommandResult } from '../support/components/run-command.ts'
 import { runCommand } from '../support/components/run-command.ts'
 import type { StubKubelet } from '../support/components/stub-kubelet.ts'
 import { echoPort, startStubKubelet } from '../support/components/stub-kubelet.ts'
-import type { FakeKubernetes } from '../support/fake-kubernetes.ts'
-import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
 import { cleanEnvironment } from '../support/service-process.ts'
 import type { TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
 import type { Person } from './cluster-world.ts'
 import type { Asked, Handshake } from './handshake.ts'
-import { clientFrame, openWebsocket } from './handshake.ts'
+import { encodedToken, clientFrame, openWebsocket } from './handshake.ts'
 import { clientKubeconfig, expectStatus, importCluster, makePeople, peoplesPassword } from './cluster-world.ts'
 
 /** An unmodified kubectl, a kubeconfig from the service, the whole service, a real kube-apiserver behind it. */
@@ -353,9 +346,6 @@ withKubernetesAndKubeletAndKubectl('kubectl --as does nothing, and says so', asy
   t.is((await run(namespace, ['get', 'configmap', 'kept', '-o', 'name'])).stdout, 'configmap/kept\n')
 })
 
-const encodedToken = (token: string): string =>
-  `base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString('base64url')}`
-
 withKubernetesAndKubeletAndKubectl(
   'websockets are answered as they are directly: watch, exec, attach, port-forward and logs',
   async (t) => {
@@ -459,241 +449,3 @@ withKubernetesAndKubeletAndKubectl(
     }
   },
 )
-
-/** Connections that leave HTTP, through the whole service. */
-let proxyUpgradeService: TestService
-let fake: FakeKubernetes
-
-test.before(async () => {
-  fake = await startFakeKubernetes()
-  proxyUpgradeService = await startService()
-})
-
-test.after.always(async () => {
-  await proxyUpgradeService.stop()
-  await fake.stop()
-})
-
-let clusters = 0
-/** A record of its own, so that tests do not cut each other's connections. */
-const makeProxy = async (target: FakeKubernetes = fake): Promise<{ name: string; proxy: string }> => {
-  const name = `up-${(clusters += 1)}`
-  const owner = await proxyUpgradeService.send('POST', '/api/v1/orgs', {
-    token: proxyUpgradeService.adminToken,
-    body: { username: `org-${name}` },
-  })
-  if (owner.status !== 201) throw new Error(owner.text)
-  await expectStatus(
-    importCluster(proxyUpgradeService.send, proxyUpgradeService.adminToken, `org-${name}`, name, target.kubeconfig()),
-    200,
-  )
-  return { name: `org-${name}/${name}`, proxy: `/api/v1/clusters/org-${name}/${name}/proxy` }
-}
-
-const open = (): Socket => connect(Number(new URL(proxyUpgradeService.baseUrl).port), '127.0.0.1')
-const head = (path: string, lines: readonly string[], method = 'GET'): string =>
-  [
-    `${method} ${path} HTTP/1.1`,
-    `Host: ${new URL(proxyUpgradeService.baseUrl).host}`,
-    `Authorization: Bearer ${proxyUpgradeService.adminToken}`,
-    ...lines,
-    '',
-    '',
-  ].join('\r\n')
-const upgrade = [
-  'Connection: Upgrade',
-  'Upgrade: websocket',
-  'Sec-WebSocket-Version: 13',
-  'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
-]
-const exec = '/api/v1/namespaces/default/pods/web/exec?command=sh'
-
-const readAll = async (socket: Socket): Promise<string> => {
-  const chunks: Buffer[] = []
-  for await (const chunk of socket as AsyncIterable<Buffer>) chunks.push(chunk)
-  return Buffer.concat(chunks).toString('latin1')
-}
-
-const accept = (socket: Duplex): void => {
-  socket.write(
-    'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nSet-Cookie: a=b\r\n\r\n',
-  )
-}
-
-for (const [status, reason] of [
-  [200, 'OK'],
-  [403, 'Forbidden'],
-  [404, 'Not Found'],
-  [500, 'Internal Server Error'],
-] as const) {
-  test(`an upgrade answered ${status} is an ordinary response, and later bytes of the connection are dropped`, async (t) => {
-    const own = await startFakeKubernetes()
-    t.teardown(() => own.stop())
-    own.onUpgrade((_req, socket) => {
-      // Node hands the connection over whatever the answer is; a naive relay would leave it open and authenticated.
-      socket.write(
-        `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json\r\nContent-Length: 17\r\n\r\n{"kind":"Status"}`,
-      )
-      socket.on('data', (chunk: Buffer) => smuggled.push(chunk.toString('latin1')))
-    })
-    const smuggled: string[] = []
-    const { proxy } = await makeProxy(own)
-    const socket = open()
-    socket.write(head(`${proxy}${exec}`, upgrade) + 'GET /api/v1/secrets HTTP/1.1\r\nHost: x\r\n\r\n')
-    const text = await readAll(socket)
-    t.regex(text, new RegExp(`^HTTP/1\\.1 ${status} `))
-    t.regex(text, /\r\nX-Request-Id: [\w-]{36}\r\n/i)
-    t.regex(text, /\r\nConnection: close\r\n/i)
-    t.true(text.endsWith('{"kind":"Status"}'))
-    t.is(text.match(/HTTP\/1\.1 /g)?.length, 1)
-    t.deepEqual(smuggled, [])
-    t.false(own.seen.some(({ url }) => url.includes('secrets')))
-  })
-}
-
-test('an upgrade that the cluster refuses for our credential is our fault', async (t) => {
-  const own = await startFakeKubernetes()
-  t.teardown(() => own.stop())
-  const { proxy } = await makeProxy(own)
-  own.onUpgrade((_req, socket) => void socket.end('HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n'))
-  const socket = open()
-  socket.write(head(`${proxy}${exec}`, upgrade))
-  const text = await readAll(socket)
-  t.regex(text, /^HTTP\/1\.1 5\d\d /)
-  t.regex(text, /refused the stored credential/)
-})
-
-test('bytes pass both ways, also those that came with the head, and identity is ours', async (t) => {
-  const own = await startFakeKubernetes()
-  t.teardown(() => own.stop())
-  own.onUpgrade((_req, socket, early) => {
-    accept(socket)
-    socket.write(Buffer.concat([Buffer.from('early:'), early]))
-    socket.on('data', (chunk: Buffer) => socket.write(chunk))
-    socket.on('end', () => socket.end())
-    socket.on('error', () => undefined)
-  })
-  const { proxy } = await makeProxy(own)
-  const socket = open()
-  socket.write(
-    head(`${proxy}${exec}`, [
-      ...upgrade,
-      'Cookie: moorage_session=x',
-      'X-Remote-User: root',
-      `Sec-WebSocket-Protocol: v5.channel.k8s.io, ${encodedToken(proxyUpgradeService.adminToken)}, v4.channel.k8s.io`,
-    ]),
-  )
-  const sent = Buffer.alloc(3_000_000, 'wave-')
-  const done = readAll(socket)
-  await once(socket, 'data')
-  socket.end(sent)
-  const text = await done
-  const seen = own.seen.find(({ url }) => url.startsWith('/api/v1/namespaces/default/pods/web/exec'))!
-  t.is(seen.url, exec)
-  const values = Object.fromEntries(seen.headers)
-  t.is(values['authorization'], `Bearer ${own.token}`)
-  t.is(values['sec-websocket-protocol'], 'v5.channel.k8s.io, v4.channel.k8s.io')
-  t.is(values['cookie'], undefined)
-  t.is(values['x-remote-user'], undefined)
-  t.regex(text, /^HTTP\/1\.1 101 |^early:/)
-  t.false(text.toLowerCase().includes('set-cookie'))
-  t.is(text.match(/wave-/g)?.length, sent.byteLength / 5)
-})
-
-test('the client’s leaving ends the stream at the cluster, and the cluster’s ending it ends the client’s', async (t) => {
-  const own = await startFakeKubernetes()
-  t.teardown(() => own.stop())
-  const inside: Duplex[] = []
-  own.onUpgrade((_req, socket) => {
-    socket.on('error', () => undefined)
-    // As Kubernetes does: the end of one direction is the end of both.
-    socket.on('end', () => socket.end())
-    socket.resume()
-    inside.push(socket)
-    accept(socket)
-  })
-  const { proxy } = await makeProxy(own)
-  const first = open()
-  first.write(head(`${proxy}${exec}`, upgrade))
-  await once(first, 'data')
-  const ended = once(inside[0]!, 'close')
-  first.destroy()
-  await ended
-  const second = open()
-  second.write(head(`${proxy}${exec}`, upgrade))
-  await once(second, 'data')
-  const closed = once(second, 'close')
-  second.on('error', () => undefined)
-  inside[1]!.destroy()
-  await closed
-  t.pass()
-})
-
-test('what the cluster says last arrives whole, though the client talks on while it closes', async (t) => {
-  const own = await startFakeKubernetes()
-  t.teardown(() => own.stop())
-  const last = Buffer.alloc(200_000, 'last-')
-  own.onUpgrade((_req, socket) => {
-    socket.on('error', () => undefined)
-    accept(socket)
-    // Whatever is sent to it from now on fails on our side.
-    socket.end(last, () => socket.destroy())
-  })
-  const { proxy } = await makeProxy(own)
-  for (let round = 0; round < 40; round += 1) {
-    const socket = tlsConnect({
-      port: Number(new URL(proxyUpgradeService.baseUrl).port),
-      host: '127.0.0.1',
-      rejectUnauthorized: false,
-    })
-    socket.write(head(`${proxy}${exec}`, upgrade))
-    const whole = readAll(socket)
-    socket.once('readable', () => void (talking = setInterval(() => socket.write('bye'), 0)))
-    let talking: NodeJS.Timeout | undefined
-    const text = await whole.finally(() => clearInterval(talking))
-    t.is(text.match(/last-/g)?.length, last.byteLength / 5)
-  }
-})
-
-test('removing the cluster cuts its open streams and watches', async (t) => {
-  const own = await startFakeKubernetes()
-  t.teardown(() => own.stop())
-  own.onUpgrade((_req, socket) => {
-    socket.on('error', () => undefined)
-    accept(socket)
-  })
-  const { name, proxy } = await makeProxy(own)
-  const [stream, watch] = [open(), open()]
-  for (const socket of [stream, watch]) socket.on('error', () => undefined)
-  stream.write(head(`${proxy}${exec}`, upgrade))
-  watch.write(head(`${proxy}/api/v1/namespaces/default/configmaps?watch=true`, []))
-  await Promise.all([once(stream, 'data'), once(watch, 'data')])
-  const closed = Promise.all([once(stream, 'close'), once(watch, 'close')])
-  for (const socket of [stream, watch]) socket.resume()
-  await expectStatus(
-    proxyUpgradeService.send('POST', `/api/v1/clustersv2/${name}/remove`, {
-      token: proxyUpgradeService.adminToken,
-      body: {},
-    }),
-    200,
-  )
-  await closed
-  t.is(
-    (await proxyUpgradeService.send('GET', `${proxy}/version`, { token: proxyUpgradeService.adminToken })).status,
-    404,
-  )
-})
-
-test('other protocols are plain requests, and no unauthorized caller reaches the cluster', async (t) => {
-  const own = await startFakeKubernetes()
-  t.teardown(() => own.stop())
-  const { proxy } = await makeProxy(own)
-  const h2c = open()
-  h2c.write(head(`${proxy}/version`, ['Connection: Upgrade, close', 'Upgrade: h2c']))
-  t.regex(await readAll(h2c), /^HTTP\/1\.1 200 /)
-  const before = own.seen.length
-  const stranger = open()
-  stranger.write(head(`${proxy}${exec}`, upgrade).replace(proxyUpgradeService.adminToken, 'moor_wrong'))
-  t.regex(await readAll(stranger), /^HTTP\/1\.1 401 /)
-  t.is(own.seen.length, before)
-})
