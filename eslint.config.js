@@ -124,7 +124,7 @@ export default tseslint.config(
       'no-eval': 'error',
       'no-implied-eval': 'error',
       'no-new-func': 'error',
-      'max-lines': ['error', 800],
+      'max-lines': ['error', 500],
     },
   },
   {
