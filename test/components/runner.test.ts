@@ -137,16 +137,16 @@ const many = (folder: string, count: number, text: string): Readonly<Record<stri
 
 test('a test file is in one shared process at most; files that wait for components share others than those that compute', (t) => {
   const groups = groupsOf({
-    ...many('identity', 21, ''),
+    ...many('identity', 27, ''),
     ...many('bus', 5, "const test = needing('nats')"),
     ...many('http', 1, "import { execFile } from 'node:child_process'"),
   })
   t.deepEqual(
     groups.map(([path, members]) => [path, members.length]),
     [
-      ['01.test.ts', 7],
-      ['02.test.ts', 7],
-      ['03.test.ts', 7],
+      ['01.test.ts', 9],
+      ['02.test.ts', 9],
+      ['03.test.ts', 9],
       ['04.test.ts', 3],
       ['05.test.ts', 3],
     ],
@@ -154,7 +154,7 @@ test('a test file is in one shared process at most; files that wait for componen
   const [computing, waiting] = [groups.slice(0, 3), groups.slice(3)].map((some) =>
     some.flatMap(([, members]) => members),
   )
-  t.deepEqual(computing?.toSorted(), Object.keys(many('identity', 21, '')).toSorted())
+  t.deepEqual(computing?.toSorted(), Object.keys(many('identity', 27, '')).toSorted())
   t.deepEqual(waiting?.toSorted(), [...Object.keys(many('bus', 5, '')), 'test/http/0.test.ts'].toSorted())
 })
 

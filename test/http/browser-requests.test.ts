@@ -1,7 +1,9 @@
 import 'reflect-metadata'
 import test from 'ava'
 import { rawRequest } from './raw-request.ts'
-import { asked, csrf, get, goneValue, post, remember, server, session } from './browser-requests.fixture.ts'
+import { asked, csrf, get, goneValue, post, remember, server, session, tls } from './browser-requests.fixture.ts'
+import { request } from 'node:https'
+import type { StubServer } from './stub-server.ts'
 
 const codeOf = async (reply: Response): Promise<string> =>
   `${reply.status} ${((await reply.json()) as { code?: string }).code ?? ''}`.trim()
@@ -192,3 +194,83 @@ test.serial('cookies never combine with sudo, nor with Basic, nor with routes th
   }
   t.is(asked.length, before, 'and nothing is resumed')
 })
+
+test.serial(
+  'a page of another site opens no tunnel with a session: browsers send the cookie, and name the origin',
+  async (t) => {
+    const head = (origin: string) =>
+      `GET /api/v1/c/acme/prod/proxy/exec HTTP/1.1\r\nHost: 127.0.0.1:3000\r\n${origin}Connection: Upgrade\r\nUpgrade: websocket\r\nCookie: ${session}\r\n\r\n`
+    const { port } = server
+    for (const line of [
+      'Origin: http://evil.example\r\n',
+      'Origin: null\r\n',
+      'Sec-Fetch-Site: cross-site\r\n',
+      'Sec-Fetch-Site: same-site\r\n',
+    ])
+      t.is((await rawRequest(port, head(line))).status, 403, line)
+    for (const line of ['Origin: http://127.0.0.1:3000\r\n', 'Sec-Fetch-Site: same-origin\r\n'])
+      t.is((await rawRequest(port, head(line))).status, 101, line)
+  },
+)
+
+interface SecureReply {
+  readonly status: number
+  readonly cookies: readonly string[]
+}
+const secure = (server: StubServer, ca: string, path: string, cookie = '', method = 'GET'): Promise<SecureReply> =>
+  new Promise((resolve, reject) => {
+    const req = request(
+      {
+        host: '127.0.0.1',
+        port: server.port,
+        ca,
+        path: `/api/v1${path}`,
+        method,
+        headers: cookie === '' ? {} : { cookie },
+      },
+      (res) => {
+        res.resume()
+        res.on('end', () => resolve({ status: res.statusCode ?? 0, cookies: res.headers['set-cookie'] ?? [] }))
+      },
+    )
+    req.on('error', reject)
+    req.end()
+  })
+
+test.serial(
+  'cookies that go out by HTTPS are Secure and pinned to the host, also where the base URL says http',
+  async (t) => {
+    const opened = await secure(server, tls.certificatePem, '/signin', '', 'POST')
+    t.deepEqual(opened.cookies, [
+      '__Host-moorage_session=k; Max-Age=60; Path=/; HttpOnly; Secure; SameSite=Lax',
+      '_csrf=c; Path=/; Secure; SameSite=Lax',
+    ])
+    t.is((await secure(server, tls.certificatePem, '/things/1', '__Host-moorage_session=session-key')).status, 200)
+    t.is(
+      (await secure(server, tls.certificatePem, '/things/1', session)).status,
+      401,
+      'one without the prefix may be planted by a parent domain',
+    )
+    t.is(
+      (await secure(server, tls.certificatePem, '/things/1', `__Host-moorage_session=session-key; ${session}x`)).status,
+      200,
+      'a planted one does no harm',
+    )
+    const resumed = await secure(server, tls.certificatePem, '/things/1', `__Host-${remember}`)
+    t.is(resumed.status, 200)
+    t.deepEqual(
+      resumed.cookies.map((cookie) => [cookie.split('=')[0], /; Secure/.test(cookie)]),
+      [
+        ['__Host-moorage_session', true],
+        ['_csrf', true],
+        ['__Host-moorage_session_remember', true],
+        ['moorage_bus', true],
+      ],
+    )
+    t.is(
+      (await get(server, { cookie: '__Host-moorage_session=session-key' })).status,
+      401,
+      'by HTTP the prefix is no browser’s',
+    )
+  },
+)

@@ -1,6 +1,5 @@
 import 'reflect-metadata'
 import type { IncomingMessage } from 'node:http'
-import { request } from 'node:https'
 import test from 'ava'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { ApiServerDeps } from '../../composition/http/api-server.ts'
@@ -8,7 +7,6 @@ import { makeAuthenticate } from '../../composition/http/request/authenticate.ts
 import type { RequestContext } from '../../composition/http/request/request-context.ts'
 import { NotAuthenticated } from '../../core/identity/ports.ts'
 import { rawRequest } from './raw-request.ts'
-import type { StubServer } from './stub-server.ts'
 import { principal } from './stub-server.ts'
 import {
   asked,
@@ -21,7 +19,6 @@ import {
   rememberValue,
   server,
   session,
-  tls,
 } from './browser-requests.fixture.ts'
 
 test.serial('a remember cookie opens a session on a reading request, and the answer brings all cookies', async (t) => {
@@ -117,24 +114,6 @@ test.serial('what has not the form of a remember cookie is looked up nowhere', a
   t.is(asked.length, before)
 })
 
-test.serial(
-  'a page of another site opens no tunnel with a session: browsers send the cookie, and name the origin',
-  async (t) => {
-    const head = (origin: string) =>
-      `GET /api/v1/c/acme/prod/proxy/exec HTTP/1.1\r\nHost: 127.0.0.1:3000\r\n${origin}Connection: Upgrade\r\nUpgrade: websocket\r\nCookie: ${session}\r\n\r\n`
-    const { port } = server
-    for (const line of [
-      'Origin: http://evil.example\r\n',
-      'Origin: null\r\n',
-      'Sec-Fetch-Site: cross-site\r\n',
-      'Sec-Fetch-Site: same-site\r\n',
-    ])
-      t.is((await rawRequest(port, head(line))).status, 403, line)
-    for (const line of ['Origin: http://127.0.0.1:3000\r\n', 'Sec-Fetch-Site: same-origin\r\n'])
-      t.is((await rawRequest(port, head(line))).status, 101, line)
-  },
-)
-
 test.serial('an upgrade resumes nothing: no answer of it would carry the cookies', async (t) => {
   const before = asked.length
   const head = `GET /api/v1/c/acme/prod/proxy/exec HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nCookie: ${remember}\r\n\r\n`
@@ -206,67 +185,5 @@ test.serial(
       'a session that ends under an open stream is not resumed: no answer is left to carry it',
     )
     t.is(asked.length, 1)
-  },
-)
-
-interface SecureReply {
-  readonly status: number
-  readonly cookies: readonly string[]
-}
-const secure = (server: StubServer, ca: string, path: string, cookie = '', method = 'GET'): Promise<SecureReply> =>
-  new Promise((resolve, reject) => {
-    const req = request(
-      {
-        host: '127.0.0.1',
-        port: server.port,
-        ca,
-        path: `/api/v1${path}`,
-        method,
-        headers: cookie === '' ? {} : { cookie },
-      },
-      (res) => {
-        res.resume()
-        res.on('end', () => resolve({ status: res.statusCode ?? 0, cookies: res.headers['set-cookie'] ?? [] }))
-      },
-    )
-    req.on('error', reject)
-    req.end()
-  })
-
-test.serial(
-  'cookies that go out by HTTPS are Secure and pinned to the host, also where the base URL says http',
-  async (t) => {
-    const opened = await secure(server, tls.certificatePem, '/signin', '', 'POST')
-    t.deepEqual(opened.cookies, [
-      '__Host-moorage_session=k; Max-Age=60; Path=/; HttpOnly; Secure; SameSite=Lax',
-      '_csrf=c; Path=/; Secure; SameSite=Lax',
-    ])
-    t.is((await secure(server, tls.certificatePem, '/things/1', '__Host-moorage_session=session-key')).status, 200)
-    t.is(
-      (await secure(server, tls.certificatePem, '/things/1', session)).status,
-      401,
-      'one without the prefix may be planted by a parent domain',
-    )
-    t.is(
-      (await secure(server, tls.certificatePem, '/things/1', `__Host-moorage_session=session-key; ${session}x`)).status,
-      200,
-      'a planted one does no harm',
-    )
-    const resumed = await secure(server, tls.certificatePem, '/things/1', `__Host-${remember}`)
-    t.is(resumed.status, 200)
-    t.deepEqual(
-      resumed.cookies.map((cookie) => [cookie.split('=')[0], /; Secure/.test(cookie)]),
-      [
-        ['__Host-moorage_session', true],
-        ['_csrf', true],
-        ['__Host-moorage_session_remember', true],
-        ['moorage_bus', true],
-      ],
-    )
-    t.is(
-      (await get(server, { cookie: '__Host-moorage_session=session-key' })).status,
-      401,
-      'by HTTP the prefix is no browser’s',
-    )
   },
 )
