@@ -13,13 +13,15 @@ import { empty, json, list } from '../kit/reply.ts'
 import { body, routesOf } from '../kit/route.ts'
 import {
   AddContractParams,
-  AdministeredContract,
   ContractParams,
-  ContractTermsVersion,
   documentBodyBytes,
   ExtendContractParams,
-  IssuedLicense,
   jsonTerms,
+} from './terms-codecs.ts'
+import {
+  AdministeredContract,
+  ContractTermsVersion,
+  IssuedLicense,
   LicensePath,
   OfAccount,
   PlanInfo,

@@ -10,14 +10,8 @@ import { anyone, requires, siteAdmin } from '../kit/access.ts'
 import { described, noted, patternText, queryIntFrom, request } from '../kit/codecs.ts'
 import { binary, empty, json } from '../kit/reply.ts'
 import { body, routesOf } from '../kit/route.ts'
-import {
-  AdministeredContract,
-  documentBodyBytes,
-  DocumentParams,
-  contractInPath,
-  ContractPath,
-  InAccount,
-} from './codecs.ts'
+import { AdministeredContract, contractInPath, ContractPath, InAccount } from './codecs.ts'
+import { documentBodyBytes, DocumentParams } from './terms-codecs.ts'
 import { administeredExample } from './contract-wire.ts'
 
 const tag = 'Licensing & Contracts'

@@ -19,13 +19,8 @@ import type { LicenseSigner } from '../../core/contracts/ports.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import type { Contract, ContractId } from '../../core/contracts/types.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
-import {
-  AddContractParams,
-  ContractParams,
-  AssociatedQuery,
-  ClusterUuidPath,
-  UpdateUserContractPreferences,
-} from '../../plugins/contracts/codecs.ts'
+import { AddContractParams, ContractParams } from '../../plugins/contracts/terms-codecs.ts'
+import { AssociatedQuery, ClusterUuidPath, UpdateUserContractPreferences } from '../../plugins/contracts/codecs.ts'
 import { toAdministeredContract, toContract } from '../../plugins/contracts/contract-wire.ts'
 import { unwrap } from '../support/outcome.ts'
 
