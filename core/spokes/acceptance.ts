@@ -235,6 +235,17 @@ const approval = ({ body }: HubObject, now: Date): FreeObject => {
   }
 }
 
+/** What the audit log keeps of the clusters that were changed. */
+const entriesOf = (hub: Hub, done: readonly Progress[]) =>
+  done
+    .filter((each) => each.isAccepted || each.approved.length > 0)
+    .map(({ cluster, approved, isAccepted: accepted }) =>
+      auditOf(hub, accepted ? 'cluster.spoke_accepted' : 'cluster.spoke_requests_approved', {
+        spoke: cluster,
+        requests: approved,
+      }),
+    )
+
 type Listed = ReturnType<Hub['list']>
 
 /**
@@ -370,14 +381,7 @@ export const makeAcceptSpokes = ({ hubs, requests, clock, unitOfWork }: Deps) =>
         refusals.push(`${cluster}: ${message}`)
       else failure = accepted.left
     })
-    const entries = done
-      .filter((each) => each.isAccepted || each.approved.length > 0)
-      .map(({ cluster, approved, isAccepted: accepted }) =>
-        auditOf(hub, accepted ? 'cluster.spoke_accepted' : 'cluster.spoke_requests_approved', {
-          spoke: cluster,
-          requests: approved,
-        }),
-      )
+    const entries = entriesOf(hub, done)
     if (failure === undefined && refusals.length === 0) return recordChange(unitOfWork, call, ...entries)
     await recordPart(unitOfWork, call, entries)
     const message =

@@ -186,11 +186,8 @@ const placeOf = (access: RepositoryAccess, path: string): Place => {
   return { origin: url.origin, repository }
 }
 
-/**
- * A registry (OCI distribution) below one address. Requests go to other hosts only through redirects, without
- * credentials.
- */
-export const makeOciRegistry = (fetch: GuardedFetch, access: RepositoryAccess) => {
+/** Opens a session with one repository: the token is requested once. */
+const makeSessions = (fetch: GuardedFetch, access: RepositoryAccess) => {
   const own = tlsSecrets(access.credentials)
   const authorization = authorizationOf(access.credentials)
 
@@ -209,8 +206,7 @@ export const makeOciRegistry = (fetch: GuardedFetch, access: RepositoryAccess) =
     return `Bearer ${token}`
   }
 
-  /** A session with one repository: the token is requested once. */
-  const session = (place: Place) => {
+  return (place: Place) => {
     let held: string | undefined
     return async (
       path: string | URL,
@@ -229,6 +225,14 @@ export const makeOciRegistry = (fetch: GuardedFetch, access: RepositoryAccess) =
       return held === undefined ? first : ask()
     }
   }
+}
+
+/**
+ * A registry (OCI distribution) below one address. Requests go to other hosts only through redirects, without
+ * credentials.
+ */
+export const makeOciRegistry = (fetch: GuardedFetch, access: RepositoryAccess) => {
+  const session = makeSessions(fetch, access)
 
   /**
    * Returns all versions, newest first. A part of them could lack the newest, so a list that does not end is refused.

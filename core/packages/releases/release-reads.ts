@@ -233,6 +233,9 @@ export interface ReleaseContentInput {
 
 const everyName: NameFilter = async (names) => names
 
+const revisionKey = (key: { readonly namespace: string; readonly name: string; readonly version: number }): string =>
+  `${key.namespace}/${key.name}/${key.version}`
+
 interface Opened {
   readonly cluster: MemberCluster
   readonly driver: StorageDriver
@@ -318,10 +321,8 @@ export const makeReleaseReads = (deps: ReleaseReadDeps) => {
   ): Outcome<RecordFailure, readonly ReleaseRecordRef[]> => {
     const headers = await deps.releases.headers(cluster, driver, refs, signal)
     if (isLeft(headers)) return headers
-    const keyOf = (key: { readonly namespace: string; readonly name: string; readonly version: number }): string =>
-      `${key.namespace}/${key.name}/${key.version}`
-    const byKey = new Map(refs.map((ref) => [keyOf(ref), ref]))
-    return right(sortByDate(headers.right).flatMap((header) => byKey.get(keyOf(header)) ?? []))
+    const byKey = new Map(refs.map((ref) => [revisionKey(ref), ref]))
+    return right(sortByDate(headers.right).flatMap((header) => byKey.get(revisionKey(header)) ?? []))
   }
 
   /** Returns the newest `max` stored revisions of one release, oldest first. */
