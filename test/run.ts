@@ -15,7 +15,7 @@ import { tapReader, type TapResults } from './support/components/tap-results.ts'
 import { describeFileTimes, filesUnderWay, lastSeconds, withFileTimes } from './support/file-times.ts'
 import { bundlePackages } from './support/packages/bundle-packages.ts'
 import { inRows, readFrom, sharedProcesses, writeSharedProcesses } from './support/shared-processes.ts'
-import { filesChangedSince, isCommit, isSlow, repositoryFiles, testFilesOf, testsTouchedBy } from './support/test-files.ts'
+import { filesChangedSince, isCommit, isOnlySlow, isSlow, repositoryFiles, testFilesOf, testsTouchedBy } from './support/test-files.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const tools = join(root, 'node_modules', '.bin')
@@ -115,7 +115,7 @@ function chosenFiles({ selection, patterns }: RunArguments): readonly string[] |
   if (selection.kind === 'all') return undefined
   if (selection.kind === 'slow') return testFilesOf(repositoryFiles(root)).filter(isSlow)
   const changed = filesChangedSince(root, selection.since)
-  const touched = testsTouchedBy(root, changed)
+  const touched = testsTouchedBy(root, changed).filter((file) => !isOnlySlow(file))
   say(`changed files: ${changed.length}; test files that they can touch: ${touched.length}`)
   return touched
 }
@@ -210,7 +210,7 @@ async function step(name: string, tool: string, args: readonly string[]): Promis
  * that has a time limit.
  */
 async function runAll(environment: NodeJS.ProcessEnv): Promise<TapResults & { status: number }> {
-  const files = testFilesOf(repositoryFiles(root))
+  const files = testFilesOf(repositoryFiles(root)).filter((file) => !isOnlySlow(file))
   const shared = sharedProcesses(files, readFrom(root))
   writeSharedProcesses(root, shared)
   const sharing = new Set(shared.flatMap(({ members }) => members))
