@@ -104,7 +104,7 @@ export const editOrganization = organizationRoute({
   method: 'PATCH',
   path: '/orgs/{orgname}',
   summary: 'Update the profile of an organization',
-  description: 'Omitted fields do not change; an empty string clears a field.',
+  description: 'Omitted fields do not change; an empty string clears a field, except `email` and `visibility`, which it does not change.',
   access: requires('can_edit', organizationInPath),
   body: body(EditOrgOption, { description: 'We compute by steam', website: '' }),
   ok: versioned(200, Organization, organizationExample),
