@@ -132,7 +132,7 @@ const bindingRoute = routesOf({ ...common, failures: [ContractRequestInvalid] })
 const clusterRoute = routesOf({
   ...common,
   params: ContractClusterPath,
-  failures: [ContractClusterMissing, ContractRequestInvalid],
+  failures: [ContractClusterMissing],
   // The specification lists no 404 for these.
   statusOf: { ContractClusterMissing: 403, ContractRequestInvalid: 422 },
 })
@@ -184,7 +184,7 @@ export const listClusterStatuses = viewRoute({
   statusOf: { ContractRequestInvalid: 422 },
 })
 
-export const listContractClusters = bindingRoute({
+export const listContractClusters = routesOf(common)({
   id: 'contracts.listContractClusters',
   method: 'GET',
   path: '/user/contracts/{id}/clusters',
@@ -239,6 +239,7 @@ export const renameCluster = clusterRoute({
   access: requiresWithin('can_add_cluster', contractInPath),
   body: body(PatchUserContractClusterName, { clusterName: 'Production' }),
   ok: empty(200),
+  failures: [ContractRequestInvalid],
 })
 
 export const retagCluster = clusterRoute({
@@ -250,4 +251,5 @@ export const retagCluster = clusterRoute({
   access: requiresWithin('can_add_cluster', contractInPath),
   body: body(PatchUserContractClusterTags, { tags: ['eu', 'production'] }),
   ok: empty(200),
+  failures: [ContractRequestInvalid],
 })

@@ -82,7 +82,9 @@ const settingsOf = (name: string): Readonly<Record<string, string>> => ({
   MOORAGE_NAME: name,
 })
 
-const checkLines = (t: ExecutionContext, name: string, printed: string): void => t.deepEqual(printed.trimEnd().split('\n'), expectedLines(name))
+const checkLines = (t: ExecutionContext, name: string, printed: string): void => {
+  t.deepEqual(printed.trimEnd().split('\n'), expectedLines(name))
+}
 
 /** Generates a client with openapi-generator into the folder `generated` of a workplace. */
 const generate = async ({ run }: Workplace, language: string, properties: readonly string[]): Promise<void> => {

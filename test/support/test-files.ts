@@ -5,12 +5,12 @@ import { dirname, join, relative, resolve } from 'node:path'
 /** Which test files a run consists of. Paths are relative to the root of the repository, with slashes. */
 
 /** Life cycles, faults, races and the fresh clone, which start processes, kill them and wait for them; and what a thorough run repeats. */
-const slow = /^test\/(?:faults|races|fresh-clone|quick-start|packages\/faults)\/|^test\/packages\/life-cycle|^test\/composition\/(?:jobs|command-process)\.|^test\/tasks\/crash|^test\/sql\/mysql-(?:crash|faults)|^test\/inputs\/(?:addresses|bodies)|^test\/openapi\/(?:generated-clients|spectral)/
+const slow = /^test\/(?:faults|races|fresh-clone|quick-start|packages\/faults)\/|^test\/packages\/life-cycle|^test\/composition\/(?:jobs|command-process)\.|^test\/tasks\/crash|^test\/sql\/mysql-(?:crash|faults)|^test\/inputs\/(?:addresses|bodies)|^test\/openapi\/(?:generated-clients|spectral|returned-failures)/
 
 export const isSlow = (file: string): boolean => slow.test(file)
 
-/** Minutes of compilers, and tools with many packages: a run of everything, or of what has changed, leaves them out. */
-const onlySlow = /^test\/openapi\/(?:generated-clients|spectral)/
+/** Minutes of compilers, and tools that load much: a run of everything, or of what has changed, leaves them out. */
+const onlySlow = /^test\/openapi\/(?:generated-clients|spectral|returned-failures)/
 
 /** Whether a file runs only among the slow files, or when it is named. */
 export const isOnlySlow = (file: string): boolean => onlySlow.test(file)
