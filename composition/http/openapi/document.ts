@@ -14,13 +14,13 @@ import { makeSchemaRegistry, schemaOf } from './schema.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 
 /** A tag group of the document. */
-export interface Tag {
+interface Tag {
   readonly name: string
   readonly description: string
 }
 
 /** The tag groups of the specification (its §1), in the order of the documentation. */
-export const documentTags: readonly Tag[] = [
+const documentTags: readonly Tag[] = [
   {
     name: 'Identity - Users & Settings',
     description:
@@ -59,7 +59,7 @@ export const documentTags: readonly Tag[] = [
 type Requirement = Readonly<Record<string, readonly string[]>>
 
 /** Returns every scheme by which a request can carry a credential. */
-export const securitySchemes = (sessionCookie: string): Readonly<Record<string, object>> => ({
+const securitySchemes = (sessionCookie: string): Readonly<Record<string, object>> => ({
   tokenHeader: {
     type: 'apiKey',
     in: 'header',
@@ -106,7 +106,7 @@ const alone = (name: string): Requirement => ({ [name]: [] })
 const anyCredential = ['tokenHeader', 'bearer', 'basic', 'sessionCookie'].map(alone)
 
 /** Returns the `security` of an operation. The empty requirement means that no credential is required. */
-export const securityOf = (access: Access): readonly Requirement[] => {
+const securityOf = (access: Access): readonly Requirement[] => {
   if (access.kind === 'public') return [{}, ...anyCredential]
   return access.kind === 'password' ? [alone('basic')] : anyCredential
 }
@@ -229,7 +229,7 @@ const streamOperation = (route: StreamRoute, gate: Gate, method: string, compone
   'x-scope': `${method === 'get' ? 'read' : 'write'}:${route.scopeCategory}`,
 })
 
-/** Returns a path in the form of the document: a trailing wildcard becomes the parameter `path`. */
+/** Returns a path in the form of the document: a trailing wildcard becomes the parameter `path`. @internal */
 export const documentPath = (path: string): string => path.replace(/\*$/, '{path}')
 
 type Paths = Record<string, Record<string, Operation | readonly object[]>>

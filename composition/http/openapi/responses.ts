@@ -160,7 +160,7 @@ export interface Response {
   readonly headers?: Headers
   readonly content?: Readonly<Record<string, { readonly schema: Schema; readonly example?: unknown }>>
 }
-export interface ResponseRef {
+interface ResponseRef {
   readonly $ref: string
 }
 export type Responses = Readonly<Record<string, Response | ResponseRef>>
